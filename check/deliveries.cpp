@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <span>
 
+#include "check/limits.hpp"
+
 namespace fenceline::audit {
 namespace {
-
-constexpr std::int32_t kLossesMost = 5;
 
 // When nothing of the call can take effect any more.
 Time late(const CallLog& log, const JobOp& op) {

@@ -2,11 +2,10 @@
 #include <map>
 
 #include "check/checks.hpp"
+#include "check/limits.hpp"
 
 namespace fenceline::audit {
 namespace {
-
-constexpr std::int32_t kLossesBeforeAlone = 2;
 
 std::string count(std::size_t number, std::string_view what) {
   return std::to_string(number) + " " + std::string(what) + (number == 1 ? "" : "s");

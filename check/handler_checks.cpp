@@ -2,11 +2,10 @@
 #include <map>
 
 #include "check/checks.hpp"
+#include "check/limits.hpp"
 
 namespace fenceline::audit {
 namespace {
-
-constexpr std::int32_t kLossesBeforeAlone = 2;
 
 using Running = std::map<std::pair<std::uint32_t, std::int64_t>, const HandlerEvent*>;
 

@@ -71,7 +71,7 @@ std::optional<Place> place_of(const Pipeline& pipeline, std::string_view stored)
 }
 
 // What is known of an item as one walks along its changes.
-struct Walk {
+struct ItemWalk {
   std::optional<std::string> stage;  // where it is; none: nobody knows
   std::set<std::string> approvers;   // since it came to its gate,
   bool all_approvers = false;        // and there are no others
@@ -193,7 +193,7 @@ class Items {
       if (!change.taken) may_be.insert(change.move().revision);
     }
     std::map<std::int64_t, const Change*> ends;  // by fence
-    Walk walk{.stage = whole_ ? story.enqueued_at : std::nullopt, .approvers = {}, .all_approvers = false};
+    ItemWalk walk{.stage = whole_ ? story.enqueued_at : std::nullopt, .approvers = {}, .all_approvers = false};
     std::int64_t next = 0;
     const Change* before = nullptr;
     for (const Change* change : taken) {
@@ -222,7 +222,7 @@ class Items {
   }
 
   // By every reading of its pipeline; the walk goes on.
-  bool judge(const std::string& id, const Story& story, const Change& change, Walk& walk) {
+  bool judge(const std::string& id, const Story& story, const Change& change, ItemWalk& walk) {
     if (change.by_holder()) {
       const auto granted = granted_.find({id, change.part().fence});
       if (granted != granted_.end()) {
@@ -249,7 +249,8 @@ class Items {
   }
 
   // Empty: it may be so.
-  std::string wrong_by(const Pipeline& pipeline, const std::string& id, const Change& change, const Walk& walk) const {
+  std::string wrong_by(const Pipeline& pipeline, const std::string& id, const Change& change,
+                       const ItemWalk& walk) const {
     const std::optional<Place> to = place_of(pipeline, change.stage());
     if (walk.stage == change.stage()) {
       const bool last = to && !to->at_gate && to->stage + 1 == pipeline.size();
@@ -272,7 +273,8 @@ class Items {
     return is_done(id, change) ? "" : way + ", and its work there was not done";
   }
 
-  std::string wrong_at_gate(const Stage& stage, const std::string& id, const Change& change, const Walk& walk) const {
+  std::string wrong_at_gate(const Stage& stage, const std::string& id, const Change& change,
+                            const ItemWalk& walk) const {
     if (stage.gate == "check")
       return change.by_holder() && is_done(id, change)
                  ? ""

@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "check/job_model.hpp"
+#include "check/limits.hpp"
 
 namespace fenceline::audit {
-
-inline constexpr std::int32_t kLossesMost = 5;
-inline constexpr std::int32_t kLossesBeforeAlone = 2;
 
 struct JobModel::At {
   const CallLog& log;

@@ -30,9 +30,9 @@ struct ConfigHash {
 
 using Configs = std::unordered_set<Config, ConfigHash>;
 
-class Walk {
+class ModelWalk {
  public:
-  Walk(const JobModel& model, const std::vector<JobOp>& ops, const Effort& effort)
+  ModelWalk(const JobModel& model, const std::vector<JobOp>& ops, const Effort& effort)
       : model_(model), ops_(ops), effort_(effort) {
     now_.push_back({model.start(), {}});
   }
@@ -181,7 +181,7 @@ Search linearize(const JobModel& model, const std::vector<JobOp>& ops, const std
   });
 
   Search search;
-  Walk walk(model, ops, effort);
+  ModelWalk walk(model, ops, effort);
   for (const Moment& moment : moments) {
     if (moment.what == What::forgot) walk.forgot();
     else if (moment.what == What::asked) walk.asked(moment.op);

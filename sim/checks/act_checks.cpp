@@ -1,18 +1,10 @@
 // What operators may do, and what their acts leave of a delivery: J3, J4, J6, J7.
 #include <algorithm>
 
+#include "sim/checks/find_refusal.hpp"
 #include "sim/checks/store_checks.hpp"
 
 namespace fenceline::sim {
-namespace {
-
-const ActRefusal* find_refusal(const std::vector<ActRefusal>& refused, const JobId& id) {
-  const auto found =
-      std::find_if(refused.begin(), refused.end(), [&](const ActRefusal& refusal) { return refusal.id == id; });
-  return found == refused.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 void StoreChecks::see(const Applied& when, const CancelCall& call) {
   if (!call.reply) return see_refused_for_fences(when, call.reply.error());
@@ -24,7 +16,7 @@ void StoreChecks::see(const Applied& when, const CancelCall& call) {
                              : other                                                        ? "state"
                              : job->state == JobState::done || job->state == JobState::dead ? "finished"
                                                                                             : "";
-    const ActRefusal* refusal = find_refusal(call.reply->refused, id);
+    const ActRefusal* refusal = find_refusal(call.reply->refused, id, &ActRefusal::id);
     const std::string is = refusal ? refusal->reason : "";
     if (is == "finished") tally_.add(Count::cancelled_too_late);
     if (is != must) return broken("J3", id, "was cancelled with the answer '" + is + "', it must be '" + must + "'");
@@ -52,7 +44,7 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
   if (!call.reply) return see_refused_for_fences(when, call.reply.error());
   for (const JobId& id : call.request.ids) {
     KnownJob* job = known(id);
-    const ActRefusal* refusal = find_refusal(call.reply->refused, id);
+    const ActRefusal* refusal = find_refusal(call.reply->refused, id, &ActRefusal::id);
     const std::string is = refusal ? refusal->reason : "";
     // What the answer to a repeat is does not matter, as long as nothing changes.
     if (job && job->last_act == call.request.request) {

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "sim/checks/find_refusal.hpp"
+
 namespace fenceline::sim {
 namespace {
 
 std::string name_of(const std::string& resource) { return resource.substr(0, resource.find('#')); }
 
 std::string slot_of(const std::string& name, int slot) { return slot == 1 ? name : name + "#" + std::to_string(slot); }
-
-const LockRefusal* find_refusal(const std::vector<LockRefusal>& refused, const LockHolding& lock) {
-  const auto found = std::ranges::find(refused, lock, &LockRefusal::sent);
-  return found == refused.end() ? nullptr : &*found;
-}
 
 }  // namespace
 
@@ -307,7 +304,7 @@ void LockChecks::see(const Applied& when, const RenewCall& call) {
   for (const LockHolding& sent : call.request.locks) {
     Holder* holder = holder_of(sent);
     const bool rightful = holder && holder->alive(when.at) && !find(sent.resource)->to_its_end;
-    const LockRefusal* refusal = find_refusal(call.reply->refused, sent);
+    const LockRefusal* refusal = find_refusal(call.reply->refused, sent, &LockRefusal::sent);
     tally_.add(refusal ? Count::lock_refusals : Count::lock_renewals);
     tally_.add(Count::lease_operations);
     if (refusal && rightful)
@@ -331,7 +328,7 @@ void LockChecks::see(const Applied& when, const ReleaseCall& call) {
   for (const LockHolding& sent : call.request.locks) {
     Holder* holder = holder_of(sent);
     const bool rightful = holder && !find(sent.resource)->to_its_end;
-    const LockRefusal* refusal = find_refusal(call.reply->refused, sent);
+    const LockRefusal* refusal = find_refusal(call.reply->refused, sent, &LockRefusal::sent);
     if (refusal && rightful)
       broken("L4", sent.resource, "was not released for its holder " + sent.owner + ": " + refusal->reason);
     if (!refusal && !rightful)

@@ -2,16 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/checks/find_refusal.hpp"
+
 namespace fenceline::sim {
-namespace {
-
-const Refusal* find_refusal(const std::vector<Refusal>& refused, const JobId& id) {
-  const auto found =
-      std::find_if(refused.begin(), refused.end(), [&](const Refusal& refusal) { return refusal.id == id; });
-  return found == refused.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 const KnownJob* StoreChecks::find(const JobId& id) const {
   const auto found = jobs_.find(id);
@@ -47,7 +40,7 @@ void StoreChecks::see(const Applied& when, const ExtendCall& call) {
     KnownJob* job = known(holding.id);
     const bool rightful =
         job && job->leased(when.at) && job->fence == holding.fence && job->owner == call.request.owner;
-    if (const Refusal* refusal = find_refusal(call.reply->refused, holding.id)) {
+    if (const Refusal* refusal = find_refusal(call.reply->refused, holding.id, &Refusal::id)) {
       see_refused(when, *refusal, rightful, "extend", "L4");
     } else if (!job) {
       broken("L4", holding.id, "was renewed and is not there");
@@ -78,7 +71,7 @@ void StoreChecks::see(const Applied& when, const SettleCall& call) {
     KnownJob* job = known(settlement.id);
     const bool rightful =
         job && job->state == JobState::running && job->fence == settlement.fence && job->owner == call.request.owner;
-    if (const Refusal* refusal = find_refusal(call.reply->refused, settlement.id)) {
+    if (const Refusal* refusal = find_refusal(call.reply->refused, settlement.id, &Refusal::id)) {
       see_refused(when, *refusal, rightful, "settle", "J3");
     } else if (!job) {
       broken("J3", settlement.id, "has an accepted outcome and is not there");

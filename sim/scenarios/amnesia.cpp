@@ -4,7 +4,7 @@
 namespace fenceline::sim {
 namespace {
 
-Plan plan(Random& random) {
+Plan plan_of_amnesia(Random& random) {
   const Duration ttl = some_ttl(random);
   const int hosts = static_cast<int>(random.between(2, 4));
   Weather weather = bad_messages(ttl, 0.02);
@@ -27,7 +27,7 @@ Plan plan(Random& random) {
 
 const Scenario amnesia{.name = "amnesia",
                        .summary = "a store that comes back empty, under running workers",
-                       .plan = plan,
+                       .plan = plan_of_amnesia,
                        .owes = {Count::amnesias, Count::calls_forgotten, Count::granted_after_loss,
                                 Count::fences_excused, Count::refusals, Count::notes_refused, Count::store_down}};
 

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_cancel_against_completion(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(2, 3));
@@ -39,7 +39,7 @@ Plan plan(Random& random) {
 const Scenario cancel_against_completion{
     .name = "cancel-against-completion",
     .summary = "cancels and retries against handlers about to finish",
-    .plan = plan,
+    .plan = plan_of_cancel_against_completion,
     .owes = {Count::cancelled_running, Count::cancelled_too_late, Count::retried_running, Count::acts_repeated,
              Count::late_outcomes, Count::stopped_said, Count::stopped_handlers, Count::slot_waits, Count::purged,
              Count::notes, Count::notes_refused, Count::refusals}};

@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_clock_chaos(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(2, 4));
@@ -48,7 +48,7 @@ Plan plan(Random& random) {
 
 const Scenario clock_chaos{.name = "clock-chaos",
                            .summary = "clocks set to and fro and running wild",
-                           .plan = plan,
+                           .plan = plan_of_clock_chaos,
                            .owes = {Count::wall_jumps, Count::suspends, Count::takeovers, Count::refusals,
                                     Count::losses, Count::group_handovers, Count::timeouts}};
 

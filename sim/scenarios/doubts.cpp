@@ -8,13 +8,8 @@
 #include "sim/scenarios/world.hpp"
 
 namespace fenceline::sim {
-namespace {
 
 using namespace std::chrono_literals;
-
-constexpr Duration kTimeout = 5s;
-
-}  // namespace
 
 // Whoever had begun it may act until its lease would have ended, also if an operator revoked it, and its request
 // travels on.
@@ -25,7 +20,7 @@ std::optional<std::string> World::in_the_books(const Effect& effect) const {
 }
 
 Result<void> World::resolve_doubts(Store& store) {
-  EffectsRequest look{.ns = std::string(kNamespace), .in_doubt = true, .timeout = kTimeout};
+  EffectsRequest look{.ns = std::string(kNamespace), .in_doubt = true, .timeout = kOperatorTimeout};
   while (true) {
     const Result<EffectsReply> page = store.effects(look);
     if (!page) return std::unexpected(page.error());
@@ -41,7 +36,7 @@ Result<void> World::resolve_doubts(Store& store) {
                                                           .done = found.has_value(),
                                                           .result = found.value_or(""),
                                                           .act = {"operator", "as their books say"},
-                                                          .timeout = kTimeout});
+                                                          .timeout = kOperatorTimeout});
       const bool again =
           !resolved && (resolved.error().code == Code::in_doubt || resolved.error().code == Code::unavailable);
       if (again) return resolved;

@@ -4,7 +4,7 @@
 namespace fenceline::sim {
 namespace {
 
-Plan plan(Random& random) {
+Plan plan_of_effects(Random& random) {
   const Duration ttl = some_ttl(random);
   const int hosts = static_cast<int>(random.between(2, 4));
   Weather weather = rough_weather(ttl, 0.03, hosts);
@@ -33,7 +33,7 @@ Plan plan(Random& random) {
 const Scenario effects{
     .name = "effects",
     .summary = "effects in doubt under every policy, at a provider that loses replies (E1, E2)",
-    .plan = plan,
+    .plan = plan_of_effects,
     .owes = rough_counts({Count::effects_begun, Count::effects_done, Count::effects_none, Count::effect_doubts,
                           Count::effect_holds, Count::effect_replays, Count::effect_busy, Count::effect_conflicts,
                           Count::effects_lost, Count::late_finishes, Count::effects_resolved, Count::provider_acts,

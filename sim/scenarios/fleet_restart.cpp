@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_fleet_restart(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s, 60s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(2, 5));
@@ -37,7 +37,7 @@ Plan plan(Random& random) {
 
 const Scenario fleet_restart{.name = "fleet-restart",
                              .summary = "all workers restarted at once, again and again",
-                             .plan = plan,
+                             .plan = plan_of_fleet_restart,
                              .owes = {Count::fleet_restarts, Count::takeovers, Count::losses, Count::given_back,
                                       Count::ran_alone, Count::group_handovers}};
 

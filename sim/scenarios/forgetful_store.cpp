@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_forgetful_store(Random& random) {
   const Duration ttl = some_ttl(random);
   const int hosts = static_cast<int>(random.between(2, 4));
   Weather weather = bad_messages(ttl, 0.02);
@@ -28,7 +28,7 @@ Plan plan(Random& random) {
 
 const Scenario forgetful_store{.name = "forgetful-store",
                                .summary = "a store that crashes and forgets its last moments (class C)",
-                               .plan = plan,
+                               .plan = plan_of_forgetful_store,
                                .owes = {Count::store_crashes, Count::store_down, Count::calls_forgotten,
                                         Count::granted_after_loss, Count::fences_excused, Count::takeovers,
                                         Count::refusals, Count::met_again, Count::group_handovers, Count::kills}};

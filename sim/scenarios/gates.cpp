@@ -5,7 +5,7 @@
 namespace fenceline::sim {
 namespace {
 
-Plan plan(Random& random) {
+Plan plan_of_gates(Random& random) {
   const Duration ttl = some_ttl(random);
   const int hosts = static_cast<int>(random.between(2, 4));
   Weather weather = bad_messages(ttl, 0.02);
@@ -32,7 +32,7 @@ Plan plan(Random& random) {
 const Scenario gates{
     .name = "gates",
     .summary = "holders stopped in front of a gate, and a restored store whose gates remember more",
-    .plan = plan,
+    .plan = plan_of_gates,
     .owes = {Count::gate_passes, Count::gate_stale, Count::gate_behind, Count::gate_recovered, Count::floors_raised,
              Count::restores, Count::wall_set_back, Count::pauses, Count::takeovers}};
 

@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_graceful_stop(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(2, 4));
@@ -39,7 +39,7 @@ Plan plan(Random& random) {
 
 const Scenario graceful_stop{.name = "graceful-stop",
                              .summary = "workers asked to stop all the time, and no delivery lost by it",
-                             .plan = plan,
+                             .plan = plan_of_graceful_stop,
                              .owes = {Count::terminations, Count::given_back, Count::workers_ordered,
                                       Count::order_waits, Count::losses, Count::takeovers, Count::kills}};
 

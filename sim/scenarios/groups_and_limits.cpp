@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_groups_and_limits(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(2, 4));
@@ -39,7 +39,7 @@ Plan plan(Random& random) {
 const Scenario groups_and_limits{
     .name = "groups-and-limits",
     .summary = "groups one at a time and in order, limits never exceeded",
-    .plan = plan,
+    .plan = plan_of_groups_and_limits,
     .owes = rough_counts({Count::group_handovers, Count::group_waits, Count::limit_waits, Count::slot_waits,
                           Count::cancelled_running, Count::settings_changed})};
 

@@ -4,7 +4,7 @@
 namespace fenceline::sim {
 namespace {
 
-Plan plan(Random& random) {
+Plan plan_of_healthy_core(Random& random) {
   const Duration ttl = some_ttl(random);
   const int hosts = static_cast<int>(random.between(2, 4));
   const Weather weather = rough_weather(ttl, 0.03, hosts);
@@ -21,7 +21,7 @@ Plan plan(Random& random) {
 const Scenario healthy_core{
     .name = "healthy-core",
     .summary = "a few healthy workers among others with faults that never end (J8)",
-    .plan = plan,
+    .plan = plan_of_healthy_core,
     .owes = rough_counts({Count::paused_for_ever, Count::cut_off_for_ever, Count::cut_one_way_for_ever,
                           Count::dying_for_ever, Count::given_back})};
 

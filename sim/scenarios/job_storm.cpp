@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_job_storm(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const double badness = static_cast<double>(random.between(1, 10)) * 0.01;
@@ -73,7 +73,7 @@ Plan plan(Random& random) {
 const Scenario job_storm{
     .name = "job-storm",
     .summary = "every feature under every kind of fault, with people at work",
-    .plan = plan,
+    .plan = plan_of_job_storm,
     .owes = rough_counts({Count::refused_requests, Count::given_back, Count::died_of_losses, Count::ran_alone,
                           Count::poisoned, Count::terminations, Count::wall_jumps, Count::suspends, Count::keys_met,
                           Count::group_handovers, Count::limit_waits, Count::slot_waits, Count::queue_waits,

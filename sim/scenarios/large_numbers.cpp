@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_large_numbers(Random& random) {
   const Duration ttl = some_ttl(random);
   const int hosts = static_cast<int>(random.between(2, 4));
   const Weather weather = rough_weather(ttl, 0.02, hosts);
@@ -29,7 +29,7 @@ Plan plan(Random& random) {
 const Scenario large_numbers{
     .name = "large-numbers",
     .summary = "fences near 2^53 and past it, other numbers near 2^31 and 2^53",
-    .plan = plan,
+    .plan = plan_of_large_numbers,
     .owes = {Count::fences_refused, Count::wall_leaps, Count::takeovers, Count::refusals, Count::losses,
              Count::group_handovers, Count::cancelled_running, Count::retried, Count::notes, Count::keys_met}};
 

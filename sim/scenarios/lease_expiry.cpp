@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_lease_expiry(Random& random) {
   constexpr Duration kTtls[] = {2s, 5s, 10s, 30s, 40s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   return {
@@ -46,7 +46,7 @@ Plan plan(Random& random) {
 
 const Scenario lease_expiry{.name = "lease-expiry",
                             .summary = "holders stopped past their lease, and their late writes",
-                            .plan = plan,
+                            .plan = plan_of_lease_expiry,
                             .owes = rough_counts({Count::lease_operations})};
 
 }  // namespace fenceline::sim

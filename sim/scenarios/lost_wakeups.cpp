@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_lost_wakeups(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(1, 3));
@@ -37,7 +37,7 @@ Plan plan(Random& random) {
 
 const Scenario lost_wakeups{.name = "lost-wakeups",
                             .summary = "no wake-up ever arrives",
-                            .plan = plan,
+                            .plan = plan_of_lost_wakeups,
                             .owes = {Count::lost_wakeups, Count::settled, Count::group_handovers, Count::limit_waits,
                                      Count::cancelled, Count::queues_resumed}};
 

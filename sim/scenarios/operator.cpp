@@ -10,11 +10,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kTimeout = 5s;
 // By then no copy of an earlier request is under way any more, also on a clock that is far off.
-constexpr Duration kQuietTime = 8 * kTimeout;
+constexpr Duration kQuietTime = 8 * kOperatorTimeout;
 
-Act act() { return {"operator", "as planned"}; }
+Act planned_act() { return {"operator", "as planned"}; }
 
 template <class Reply>
 Result<void> without_reply(const Result<Reply>& reply) {
@@ -69,8 +68,8 @@ World::Deed World::some_deed() {
     const ActRequest request{.ns = ns,
                              .ids = some_jobs([](const KnownJob& job) { return job.state == JobState::running; }),
                              .request = fresh_request(),
-                             .act = act(),
-                             .timeout = kTimeout};
+                             .act = planned_act(),
+                             .timeout = kOperatorTimeout};
     if (request.ids.empty()) return nullptr;
     return [request](Store& store) { return without_reply(store.cancel(request)); };
   }
@@ -78,14 +77,20 @@ World::Deed World::some_deed() {
     const auto preferred = [](const KnownJob& job) {
       return job.state == JobState::dead || job.state == JobState::cancelled;
     };
-    const ActRequest request{
-        .ns = ns, .ids = some_jobs(preferred), .request = fresh_request(), .act = act(), .timeout = kTimeout};
+    const ActRequest request{.ns = ns,
+                             .ids = some_jobs(preferred),
+                             .request = fresh_request(),
+                             .act = planned_act(),
+                             .timeout = kOperatorTimeout};
     if (request.ids.empty()) return nullptr;
     return [request](Store& store) { return without_reply(store.retry(request)); };
   }
   if (is(they.pause)) {
-    const PauseRequest request{
-        .ns = ns, .queue = queue, .paused = !checks_->is_paused(queue), .act = act(), .timeout = kTimeout};
+    const PauseRequest request{.ns = ns,
+                               .queue = queue,
+                               .paused = !checks_->is_paused(queue),
+                               .act = planned_act(),
+                               .timeout = kOperatorTimeout};
     return [request](Store& store) { return store.pause(request); };
   }
   if (is(they.purge)) {
@@ -93,8 +98,8 @@ World::Deed World::some_deed() {
                                .queue = queue,
                                .up_to = kAllOfThem,
                                .limit = static_cast<int>(random.between(1, 5)),
-                               .act = act(),
-                               .timeout = kTimeout};
+                               .act = planned_act(),
+                               .timeout = kOperatorTimeout};
     return [request](Store& store) { return without_reply(store.purge(request)); };
   }
   if (is(they.limits)) {
@@ -103,8 +108,8 @@ World::Deed World::some_deed() {
     const SetQueueRequest request{.ns = ns,
                                   .queue = queue,
                                   .change = {.limit = limit, .limit_per_key = per_key},
-                                  .act = act(),
-                                  .timeout = kTimeout};
+                                  .act = planned_act(),
+                                  .timeout = kOperatorTimeout};
     return [request](Store& store) { return store.set_queue(request); };
   }
   if (is(they.order) && !owners_.empty()) {
@@ -112,12 +117,12 @@ World::Deed World::some_deed() {
     // The newest ones live most likely.
     const std::string owner = owners_[owners_.size() - 1 - random.below(std::min<std::size_t>(owners_.size(), 6))];
     const OrderRequest request{
-        .ns = ns, .owner = owner, .order = kOrders[random.below(3)], .act = act(), .timeout = kTimeout};
+        .ns = ns, .owner = owner, .order = kOrders[random.below(3)], .act = planned_act(), .timeout = kOperatorTimeout};
     return [request](Store& store) { return store.order_worker(request); };
   }
   if (is(they.resolve)) return [this](Store& store) { return resolve_doubts(store); };
   if (is(they.rebase)) return [this](Store& store) { return rebase_gates(store); };
-  const TidyRequest request{.ns = ns, .limit = static_cast<int>(random.between(1, 20)), .timeout = kTimeout};
+  const TidyRequest request{.ns = ns, .limit = static_cast<int>(random.between(1, 20)), .timeout = kOperatorTimeout};
   return [request](Store& store) { return without_reply(store.tidy(request)); };
 }
 
@@ -142,8 +147,11 @@ void World::do_last_duties(Process& process, std::stop_token stop) {
   if (!process.runtime.sleep_for(kQuietTime, stop)) return;
   const std::string ns(kNamespace);
   for (int i = 0; i < plan_.queues; ++i) {
-    const PauseRequest request{
-        .ns = ns, .queue = queue_name(i), .paused = queue_name(i) == left_paused_, .act = act(), .timeout = kTimeout};
+    const PauseRequest request{.ns = ns,
+                               .queue = queue_name(i),
+                               .paused = queue_name(i) == left_paused_,
+                               .act = planned_act(),
+                               .timeout = kOperatorTimeout};
     deed_ = [request](Store& store) { return store.pause(request); };
     if (!carry_out(process, stop)) return;
   }
@@ -154,8 +162,11 @@ void World::do_last_duties(Process& process, std::stop_token stop) {
   }
   for (const WorkerRow& worker : *workers) {
     if (worker.order != WorkerOrder::quiet) continue;
-    const OrderRequest request{
-        .ns = ns, .owner = worker.report.owner, .order = WorkerOrder::work, .act = act(), .timeout = kTimeout};
+    const OrderRequest request{.ns = ns,
+                               .owner = worker.report.owner,
+                               .order = WorkerOrder::work,
+                               .act = planned_act(),
+                               .timeout = kOperatorTimeout};
     deed_ = [request](Store& store) { return store.order_worker(request); };
     if (!carry_out(process, stop)) return;
   }

@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_pause_and_resume(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(2, 3));
@@ -36,7 +36,7 @@ Plan plan(Random& random) {
 const Scenario pause_and_resume{
     .name = "pause-and-resume",
     .summary = "queues paused and resumed under running jobs",
-    .plan = plan,
+    .plan = plan_of_pause_and_resume,
     .owes = rough_counts({Count::queues_paused, Count::queues_resumed, Count::queue_waits, Count::purged})};
 
 }  // namespace fenceline::sim

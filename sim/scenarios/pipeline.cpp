@@ -5,7 +5,7 @@
 namespace fenceline::sim {
 namespace {
 
-Plan plan(Random& random) {
+Plan plan_of_pipeline(Random& random) {
   const Duration ttl = some_ttl(random);
   const int hosts = static_cast<int>(random.between(4, 6));
   Weather weather = rough_weather(ttl, 0.03, hosts);
@@ -30,7 +30,7 @@ Plan plan(Random& random) {
 const Scenario pipeline{
     .name = "pipeline",
     .summary = "items through stages and gates: approvals, checks, returns, holds (P1, P2)",
-    .plan = plan,
+    .plan = plan_of_pipeline,
     .owes = {Count::items_advanced, Count::items_approved, Count::items_let_in, Count::items_returned,
              Count::items_expired, Count::items_held, Count::items_moved, Count::items_refused, Count::settings_changed,
              Count::takeovers, Count::lost_requests, Count::lost_replies, Count::late_requests, Count::duplicates,

@@ -17,7 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kStart{1h};
 const std::string kNs{kItemNamespace};
 const std::string kQueue = "docs";
 constexpr int kPeople = 3;
@@ -217,8 +216,8 @@ void PipelineWorld::work(Process& process, int number, std::stop_token stop) {
                         .host = process.runtime.name(),
                         .pid = 1,
                         .version = "sim"};
-  GateKeeper gates(process.runtime, Log(process), stages, options,
-                   [&](const StageSpec&) { return std::make_unique<Work>(process, true); });
+  GateKeeper gate_keeper(process.runtime, Log(process), stages, options,
+                         [&](const StageSpec&) { return std::make_unique<Work>(process, true); });
   const int all = static_cast<int>(spec_.stages.size());
   std::vector<std::unique_ptr<Worker>> workers;
   for (int stage = number % all; stage < all; stage += std::min(plan_.hosts, all)) {
@@ -226,7 +225,7 @@ void PipelineWorld::work(Process& process, int number, std::stop_token stop) {
     workers.push_back(std::make_unique<Worker>(process.runtime, Log(process), stages, handler, options));
   }
   std::vector<Task> tasks;
-  tasks.push_back(process.runtime.spawn("gates", [&](std::stop_token over) { gates.keep(std::move(over)); }));
+  tasks.push_back(process.runtime.spawn("gates", [&](std::stop_token over) { gate_keeper.keep(std::move(over)); }));
   for (const auto& worker : workers) {
     tasks.push_back(process.runtime.spawn("work", [&](std::stop_token over) {
       const Result<WorkReport> report = worker->run(std::move(over));

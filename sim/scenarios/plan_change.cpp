@@ -68,7 +68,7 @@ Switch feature(std::string_view name) {
   return of_part<&Plan::features, Member>(name);
 }
 template <auto Member>
-Switch act(std::string_view name) {
+Switch operated(std::string_view name) {
   return of_part<&Plan::operators, Member>(name);
 }
 template <auto Member>
@@ -175,14 +175,14 @@ const std::vector<Switch>& switches() {
       tracked<&TrackerWork::sends_back>("sends_back"),
       tracked<&TrackerWork::within>("within"),
       // operators
-      act<&Operators::cancel>("cancel"),
-      act<&Operators::retry>("retry"),
-      act<&Operators::pause>("pause_queue"),
-      act<&Operators::purge>("purge"),
-      act<&Operators::limits>("limits"),
-      act<&Operators::order>("order"),
-      act<&Operators::tidy>("tidy"),
-      act<&Operators::leaves_paused>("leaves_paused"),
+      operated<&Operators::cancel>("cancel"),
+      operated<&Operators::retry>("retry"),
+      operated<&Operators::pause>("pause_queue"),
+      operated<&Operators::purge>("purge"),
+      operated<&Operators::limits>("limits"),
+      operated<&Operators::order>("order"),
+      operated<&Operators::tidy>("tidy"),
+      operated<&Operators::leaves_paused>("leaves_paused"),
   };
   return all;
 }

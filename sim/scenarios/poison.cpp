@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_poison(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   Weather weather = bad_messages(ttl, 0.01);
@@ -34,7 +34,7 @@ Plan plan(Random& random) {
 
 const Scenario poison{.name = "poison",
                       .summary = "jobs that kill their worker, and their many neighbours",
-                      .plan = plan,
+                      .plan = plan_of_poison,
                       .owes = {Count::poisoned, Count::died_of_losses, Count::ran_alone, Count::takeovers,
                                Count::losses, Count::lost_replies, Count::given_back}};
 

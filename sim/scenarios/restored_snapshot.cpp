@@ -4,7 +4,7 @@
 namespace fenceline::sim {
 namespace {
 
-Plan plan(Random& random) {
+Plan plan_of_restored_snapshot(Random& random) {
   const Duration ttl = some_ttl(random);
   const int hosts = static_cast<int>(random.between(2, 4));
   Weather weather = bad_messages(ttl, 0.02);
@@ -26,7 +26,7 @@ Plan plan(Random& random) {
 const Scenario restored_snapshot{
     .name = "restored-snapshot",
     .summary = "an old snapshot in the place of the store, under running workers",
-    .plan = plan,
+    .plan = plan_of_restored_snapshot,
     .owes = {Count::restores, Count::calls_forgotten, Count::granted_after_loss, Count::fences_excused,
              Count::wall_set_back, Count::takeovers, Count::refusals, Count::met_again, Count::store_down}};
 

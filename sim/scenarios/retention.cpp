@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_retention(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(1, 3));
@@ -48,7 +48,7 @@ Plan plan(Random& random) {
 
 const Scenario retention{.name = "retention",
                          .summary = "finished jobs tidied away, against repeats and re-creation",
-                         .plan = plan,
+                         .plan = plan_of_retention,
                          .owes = {Count::tidied, Count::made_anew, Count::met_again, Count::wall_leaps,
                                   Count::wall_jumps, Count::keys_held_after, Count::cancelled, Count::takeovers}};
 

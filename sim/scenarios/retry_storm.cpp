@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_retry_storm(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(2, 3));
@@ -40,7 +40,7 @@ Plan plan(Random& random) {
 
 const Scenario retry_storm{.name = "retry-storm",
                            .summary = "almost everything fails and comes back at once",
-                           .plan = plan,
+                           .plan = plan_of_retry_storm,
                            .owes = rough_counts({Count::failures, Count::laters, Count::dead_letters,
                                                  Count::histories_cut, Count::retried, Count::acts_repeated})};
 

@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_slow_renewals(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const double badness = static_cast<double>(random.between(0, 10)) * 0.02;
@@ -37,7 +37,7 @@ Plan plan(Random& random) {
 
 const Scenario slow_renewals{.name = "slow-renewals",
                              .summary = "handlers that work for many leases on a slow store",
-                             .plan = plan,
+                             .plan = plan_of_slow_renewals,
                              .owes = {Count::long_runs, Count::timeouts, Count::losses, Count::takeovers,
                                       Count::refusals, Count::lost_replies, Count::notes}};
 

@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_store_clock_back(Random& random) {
   const Duration ttl = some_ttl(random);
   const int hosts = static_cast<int>(random.between(2, 4));
   Weather weather = bad_messages(ttl, 0.02);
@@ -35,7 +35,7 @@ Plan plan(Random& random) {
 const Scenario store_clock_back{
     .name = "store-clock-back",
     .summary = "the store's wall clock set back, between crashes and tidying",
-    .plan = plan,
+    .plan = plan_of_store_clock_back,
     .owes = {Count::wall_set_back, Count::wall_leaps, Count::store_crashes, Count::calls_unsaved, Count::tidied,
              Count::made_anew, Count::takeovers, Count::retried, Count::cancelled_running, Count::keys_held_after}};
 

@@ -4,7 +4,7 @@
 namespace fenceline::sim {
 namespace {
 
-Plan plan(Random& random) {
+Plan plan_of_store_crash(Random& random) {
   const Duration ttl = some_ttl(random);
   const int hosts = static_cast<int>(random.between(2, 4));
   Weather weather = bad_messages(ttl, 0.02);
@@ -24,7 +24,7 @@ Plan plan(Random& random) {
 const Scenario store_crash{
     .name = "store-crash",
     .summary = "a store that crashes and loses only what it had not answered (class B)",
-    .plan = plan,
+    .plan = plan_of_store_crash,
     .owes = {Count::store_crashes, Count::store_down, Count::calls_unsaved, Count::takeovers, Count::refusals,
              Count::met_again, Count::keys_met, Count::group_handovers, Count::lost_replies, Count::kills}};
 

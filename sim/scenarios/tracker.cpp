@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_tracker(Random& random) {
   const bool true_reads = random.chance(0.3);
   TrackerWork work{.on = true,
                    .swap = random.chance(0.3),
@@ -59,7 +59,7 @@ Plan plan(Random& random) {
 const Scenario tracker_backlog{
     .name = "tracker",
     .summary = "a backlog on an issue tracker, with stale lists, lost webhooks, bots and forgers (T1 to T4, P1, P2)",
-    .plan = plan,
+    .plan = plan_of_tracker,
     .owes = {Count::claimed,        Count::takeovers,        Count::item_renewals,   Count::claims_raced,
              Count::items_advanced, Count::items_approved,   Count::items_overdue,   Count::items_sent_back,
              Count::items_put_back, Count::items_contested,  Count::items_moved,     Count::outcomes_void,

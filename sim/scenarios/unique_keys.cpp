@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Plan plan(Random& random) {
+Plan plan_of_unique_keys(Random& random) {
   constexpr Duration kTtls[] = {2s, 10s, 30s};
   const Duration ttl = kTtls[random.below(std::size(kTtls))];
   const int hosts = static_cast<int>(random.between(1, 3));
@@ -41,7 +41,7 @@ Plan plan(Random& random) {
 const Scenario unique_keys{
     .name = "unique-keys",
     .summary = "unique keys, with lost replies and repeats",
-    .plan = plan,
+    .plan = plan_of_unique_keys,
     .owes = {Count::keys_met, Count::keys_held_after, Count::key_conflicts, Count::keys_taken, Count::met_again,
              Count::batches_opened_again, Count::lost_replies, Count::duplicates, Count::kills}};
 

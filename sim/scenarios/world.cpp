@@ -16,8 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kStart{1h};  // so that moments before the start are moments too
-
 }  // namespace
 
 Audit audit_of(std::uint64_t seed, const SeedOptions& options) {

@@ -27,6 +27,8 @@
 namespace fenceline::sim {
 
 inline constexpr std::string_view kNamespace = "sim";
+inline constexpr Instant kStart{std::chrono::hours{1}};  // so that moments before the start are moments too
+inline constexpr Duration kOperatorTimeout = std::chrono::seconds{5};  // of a call
 inline std::string queue_name(int number) { return "q" + std::to_string(number); }
 
 // A store's clock: the time of its machine.

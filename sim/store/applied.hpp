@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <variant>
 
 #include "base/result.hpp"
@@ -44,15 +45,23 @@ using BreakCall = Call<BreakRequest, BreakReply>;
 using StepCall = Call<StepRequest, StepReply>;
 using ChangeScheduleCall = Call<ChangeScheduleRequest, ChangeScheduleReply>;
 
+using AnyCall =
+    std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall, RecordCall, BatchCall, CancelCall,
+                 RetryCall, PurgeCall, SetQueueCall, PauseCall, TidyCall, OrderCall, StoppedCall, BeginEffectCall,
+                 FinishEffectCall, ResolveEffectCall, RaiseFloorCall, AcquireCall, RenewCall, ReleaseCall, WithdrawCall,
+                 BreakCall, StepCall, ChangeScheduleCall>;
+
 struct Applied {
   Instant at;     // true time, which is what the store's leases run on
   WallTime wall;  // the store's
-  std::variant<EnqueueCall, ClaimCall, GiveBackCall, ExtendCall, SettleCall, RecordCall, BatchCall, CancelCall,
-               RetryCall, PurgeCall, SetQueueCall, PauseCall, TidyCall, OrderCall, StoppedCall, BeginEffectCall,
-               FinishEffectCall, ResolveEffectCall, RaiseFloorCall, AcquireCall, RenewCall, ReleaseCall, WithdrawCall,
-               BreakCall, StepCall, ChangeScheduleCall>
-      call;
+  AnyCall call;
 };
+
+// Whether observers are told of such a call.
+template <class One, class Any = AnyCall>
+inline constexpr bool is_observed = false;
+template <class One, class... Calls>
+inline constexpr bool is_observed<One, std::variant<Calls...>> = (std::is_same_v<One, Calls> || ...);
 
 class StoreObserver {
  public:

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/text.hpp"
+
 namespace fenceline {
 namespace {
 
@@ -15,19 +17,11 @@ struct Unit {
 constexpr std::array<Unit, 5> kUnits{
     {{"d", 86'400'000'000}, {"h", 3'600'000'000}, {"m", 60'000'000}, {"s", 1'000'000}, {"ms", 1'000}}};
 
-// Input may be anything: what is shown of it is short and printable.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text.substr(0, 40)) out += (c >= 0x20 && c < 0x7f) ? c : '?';
-  if (text.size() > 40) out += "...";
-  return out + "'";
-}
-
 }  // namespace
 
 Result<Duration> parse_duration(std::string_view text, DurationRange allowed) {
   const auto bad = [&](std::string_view why) {
-    return fail(Code::invalid, quoted(text) + " is not a duration: " + std::string(why) +
+    return fail(Code::invalid, "'" + shown_briefly(text) + "' is not a duration: " + std::string(why) +
                                    "; write a whole number with ms, s, m, h or d, from " +
                                    format_duration(allowed.least) + " to " + format_duration(allowed.most));
   };
@@ -48,6 +42,12 @@ Result<Duration> parse_duration(std::string_view text, DurationRange allowed) {
     return duration;
   }
   return bad("unknown unit");
+}
+
+Result<void> check_duration(std::string_view what, Duration value, DurationRange allowed) {
+  if (value >= allowed.least && value <= allowed.most) return {};
+  return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(allowed.least) + " to " +
+                                 format_duration(allowed.most));
 }
 
 std::string format_duration(Duration duration) {

@@ -26,6 +26,9 @@ inline constexpr DurationRange kKeepRange{std::chrono::hours{24},
 // Errors: invalid, with the text, the reason and what is allowed.
 Result<Duration> parse_duration(std::string_view text, DurationRange allowed);
 
+// `what` begins the message. Errors: invalid.
+Result<void> check_duration(std::string_view what, Duration value, DurationRange allowed);
+
 // The shortest exact form: "30s", "90m", "1500ms"; microseconds are rounded to the next millisecond.
 std::string format_duration(Duration duration);
 

@@ -2,6 +2,21 @@
 
 namespace fenceline {
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+std::string shown_briefly(std::string_view text) {
+  constexpr std::size_t kShown = 40;
+  std::string out;
+  for (const char c : text.substr(0, kShown)) out += c >= 0x20 && c < 0x7f ? c : '?';
+  return text.size() > kShown ? out + "..." : out;
+}
+
 std::string one_line(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -7,6 +7,16 @@
 
 namespace fenceline {
 
+constexpr bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// The letters of ASCII; what else there is stays.
+std::string lower_case(std::string_view text);
+
+// The beginning of what may be anything, fit for one line.
+std::string shown_briefly(std::string_view text);
+
 // Without control characters: each run of them is one blank, at the ends none.
 std::string one_line(std::string_view text);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 namespace fenceline {
 
@@ -18,5 +19,10 @@ struct Monotonic {
 
 using Instant = Monotonic::time_point;             // leases and deadlines: comparable within one boot of one machine
 using WallTime = std::chrono::sys_time<Duration>;  // run times, cron and people; may jump
+
+// What is planned next: the earlier of two moments, of which each may be missing.
+constexpr void take_earlier(std::optional<Instant>& earliest, std::optional<Instant> other) {
+  if (other && (!earliest || *other < *earliest)) earliest = other;
+}
 
 }  // namespace fenceline

@@ -24,22 +24,6 @@ void put_stages(Event& event, const std::string& text) {
   }
 }
 
-JobPart part(const ItemChange& change) {
-  JobPart part{.id = to_string(change.id),
-               .fence = change.fence.value_or(0),
-               .only = change.only ? std::string(to_string(*change.only)) : "",
-               .act = change.act,
-               .revision = change.revision};
-  if (!change.place) return part;
-  const Placement& place = *change.place;
-  part.stage = place.stage;
-  part.state = to_string(place.state);
-  part.delayed = place.delay > Duration{0};
-  part.fresh = place.fresh;
-  if (change.fence) part.outcome = to_string(place.error.empty() ? OutcomeKind::done : OutcomeKind::failed);
-  return part;
-}
-
 }  // namespace
 
 bool HistoryStore::is_news(const std::string& ns, const std::string& pipeline, std::int64_t revision) {

@@ -4,32 +4,6 @@
 #include "history/event_parts.hpp"
 
 namespace fenceline::history {
-namespace {
-
-JobPart part(const std::string& name) { return {.id = name}; }
-JobPart part(const LockHolding& holding) {
-  return {.id = holding.resource, .fence = holding.fence, .holder = holding.owner};
-}
-JobPart part(const LockGrant& grant) {
-  return {.id = grant.resource, .fence = grant.fence, .from = grant.previous_owner};
-}
-JobPart part(const LockRefusal& refusal) {
-  return {.id = refusal.sent.resource,
-          .fence = refusal.sent.fence,
-          .reason = refusal.reason,
-          .current = refusal.current,
-          .holder = refusal.sent.owner};
-}
-
-template <class Items>
-std::vector<JobPart> parts(const Items& items) {
-  std::vector<JobPart> all;
-  all.reserve(items.size());
-  for (const auto& item : items) all.push_back(part(item));
-  return all;
-}
-
-}  // namespace
 
 Result<AcquireReply> HistoryStore::acquire(const AcquireRequest& request) {
   const std::int64_t call = recorder_.invoke({.verb = Verb::acquire,

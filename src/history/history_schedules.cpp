@@ -9,13 +9,6 @@
 namespace fenceline::history {
 namespace {
 
-std::int64_t micros(WallTime at) { return at.time_since_epoch().count(); }
-
-JobPart part(const FiredTick& fired) { return {.id = to_string(fired.job.id), .tick = micros(fired.tick)}; }
-JobPart part(const SkippedTicks& range) {
-  return {.id = range.reason, .tick = micros(range.first), .last = micros(range.last), .count = range.count};
-}
-
 bool is_among(const std::vector<WallTime>& ticks, WallTime tick) {
   return std::ranges::find(ticks, tick) != ticks.end();
 }

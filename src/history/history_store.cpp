@@ -8,53 +8,6 @@
 namespace fenceline::history {
 namespace {
 
-using history::part;  // of a new job
-
-JobPart part(const Holding& holding) { return {.id = to_string(holding.id), .fence = holding.fence}; }
-JobPart part(const JobId& id) { return {.id = to_string(id)}; }
-JobPart part(const Refusal& refusal) {
-  return {.id = to_string(refusal.id), .fence = refusal.sent, .reason = refusal.reason, .current = refusal.current};
-}
-JobPart part(const ActRefusal& refusal) {
-  return {.id = to_string(refusal.id),
-          .reason = refusal.reason,
-          .holder = refusal.holder ? to_string(*refusal.holder) : ""};
-}
-JobPart part(const Note& note) { return {.id = to_string(note.id), .fence = note.fence}; }
-JobPart part(const Settlement& settlement) {
-  return {.id = to_string(settlement.id),
-          .fence = settlement.fence,
-          .outcome = std::string(to_string(settlement.outcome.kind))};
-}
-JobPart part(const Job& job) {
-  return {.id = to_string(job.id),
-          .queue = job.queue,
-          .stage = job.stage,
-          .group = job.group,
-          .limit_key = job.limit_key,
-          .attempts = job.attempts_max,
-          .fence = job.fence,
-          .deliveries = job.deliveries,
-          .failures = job.failures,
-          .losses = job.losses,
-          .losses_in_row = job.losses_in_row};
-}
-JobPart part(const ClaimedJob& claimed) {
-  JobPart granted = part(claimed.job);
-  granted.left = claimed.left.count();
-  granted.forced = claimed.forced;
-  granted.from = claimed.previous_owner;
-  return granted;
-}
-
-template <class Items>
-std::vector<JobPart> parts(const Items& items) {
-  std::vector<JobPart> all;
-  all.reserve(items.size());
-  for (const auto& item : items) all.push_back(part(item));
-  return all;
-}
-
 std::optional<std::int64_t> number(const std::optional<int>& value) {
   return value ? std::optional<std::int64_t>(*value) : std::nullopt;
 }
@@ -81,19 +34,6 @@ std::string digest_of(const std::string& result, const std::optional<int>& exit_
 }
 
 }  // namespace
-
-JobPart part(const NewJob& job) {
-  return {.id = to_string(job.id),
-          .queue = job.queue,
-          .stage = job.stage,
-          .group = job.group,
-          .limit_key = job.limit_key,
-          .key = job.key,
-          .key_for = job.key_for.count(),
-          .digest = json_digest(job.payload),
-          .delayed = job.at.has_value() || job.delay > Duration{0},
-          .attempts = job.attempts_max};
-}
 
 Kind kind_of(const Error& error) {
   return error.code == Code::in_doubt || error.code == Code::broken ? Kind::unknown : Kind::fail;

@@ -7,13 +7,16 @@
 #include <new>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace fenceline::http {
-namespace {
 
 struct EndHandle {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
 };
-using Handle = std::unique_ptr<CURL, EndHandle>;
+using Handle = std::unique_ptr<CURL, EndHandle>;  // a part of Client
+
+namespace {
 
 struct EndList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
@@ -23,12 +26,6 @@ using List = std::unique_ptr<curl_slist, EndList>;
 bool library_is_up() {
   static const bool up = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   return up;
-}
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
-  return text;
 }
 
 std::string trimmed(std::string_view text) {
@@ -60,7 +57,7 @@ std::size_t take_header(char* data, std::size_t, std::size_t size, void* context
   if (line.starts_with("HTTP/")) {
     arriving.response.headers.clear();  // of an answer before: 100, or a proxy's
   } else if (const auto colon = line.find(':'); colon != std::string_view::npos) {
-    arriving.response.headers.push_back({lower(std::string(line.substr(0, colon))), trimmed(line.substr(colon + 1))});
+    arriving.response.headers.push_back({lower_case(line.substr(0, colon)), trimmed(line.substr(colon + 1))});
   }
   return size;
 }
@@ -113,8 +110,7 @@ std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-        std::string_view("-._~").contains(c)) {
+    if (is_letter_or_digit(c) || std::string_view("-._~").contains(c)) {
       out += c;
     } else {
       out += '%';
@@ -195,7 +191,7 @@ std::expected<Response, Failure> Client::send(const Request& request) {
     return std::unexpected(Failure{
         .sent = true, .message = "the answer has more than " + std::to_string(arriving.bytes_max >> 20) + " MiB"});
   if (code != CURLE_OK)
-    return std::unexpected(Failure{.sent = began_sending > 0, .message = lower(curl_easy_strerror(code))});
+    return std::unexpected(Failure{.sent = began_sending > 0, .message = lower_case(curl_easy_strerror(code))});
   arriving.response.status = static_cast<int>(status);
   return std::move(arriving.response);
 }

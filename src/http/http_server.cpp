@@ -26,6 +26,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.hpp"
 #include "runtime/unique_fd.hpp"
 
 namespace fenceline::http {
@@ -42,13 +43,6 @@ constexpr std::size_t kReadAtOnce = 4096;
 constexpr std::size_t kDrainedMost = 1 << 20;
 constexpr std::chrono::seconds kGrace{1};  // for an answer at the end, and for a peer to read what was wrong
 constexpr std::chrono::milliseconds kNoRoomPause{100};  // when the process has no file descriptor left
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
-  return out;
-}
 
 bool has_line_end(const Header& header) {
   return (header.name + header.value).find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
@@ -84,7 +78,8 @@ int status_of(const error_code& failed) {
 HttpRequest plain(beast::http::request<beast::http::string_body>&& from) {
   HttpRequest request{
       .method = std::string(from.method_string()), .target = std::string(from.target()), .headers = {}, .body = {}};
-  for (const auto& field : from) request.headers.push_back({lower(field.name_string()), std::string(field.value())});
+  for (const auto& field : from)
+    request.headers.push_back({lower_case(field.name_string()), std::string(field.value())});
   request.body = std::move(from.body());
   return request;
 }
@@ -303,7 +298,7 @@ struct HttpServer::Parts {
     begin(peer, Doing::reading);
     peer.stream.expires_after(options.read_timeout);  // a moment: slow bytes do not put it off
     beast::http::async_read_header(peer.stream, buffer, parser, yield[failed]);
-    if (!failed && !parser.is_done() && lower(parser.get()[beast::http::field::expect]) == "100-continue") {
+    if (!failed && !parser.is_done() && lower_case(parser.get()[beast::http::field::expect]) == "100-continue") {
       constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
       asio::async_write(peer.stream, asio::buffer(kGoOn), yield[failed]);
     }

@@ -51,14 +51,6 @@ std::vector<LockRefusal> late_of_users(const std::vector<LockRefusal>& refused) 
 
 }  // namespace
 
-template <class Call>
-auto MeteredStore::timed(std::string_view verb, Call call) -> decltype(call()) {
-  const Instant asked = clock_.now();
-  auto reply = call();
-  count_call(verb, asked, reply ? nullptr : &reply.error());
-  return reply;
-}
-
 void MeteredStore::count_call(std::string_view verb, Instant asked, const Error* error) {
   const Instant now = clock_.now();
   metrics_.observe(Family::store_call_seconds, {verb}, seconds_of(now - asked));
@@ -73,7 +65,7 @@ void MeteredStore::count_refused(std::string_view verb, std::size_t number) {
 }
 
 Result<ClaimReply> MeteredStore::claim(const ClaimRequest& request) {
-  Result<ClaimReply> reply = timed("claim", [&] { return inner_.claim(request); });
+  Result<ClaimReply> reply = StoreAround::claim(request);
   if (!reply || reply->jobs.empty()) return reply;
   const auto forced = static_cast<double>(std::ranges::count_if(reply->jobs, &ClaimedJob::forced));
   metrics_.observe(Family::claim_batch_jobs, static_cast<double>(reply->jobs.size()));
@@ -89,7 +81,7 @@ Result<ClaimReply> MeteredStore::claim(const ClaimRequest& request) {
 }
 
 Result<ExtendReply> MeteredStore::extend(const ExtendRequest& request) {
-  Result<ExtendReply> reply = timed("extend", [&] { return inner_.extend(request); });
+  Result<ExtendReply> reply = StoreAround::extend(request);
   if (!reply) {
     metrics_.add(Family::renewal_failures, {"job"}, static_cast<double>(request.jobs.size()));
     return reply;
@@ -101,7 +93,7 @@ Result<ExtendReply> MeteredStore::extend(const ExtendRequest& request) {
 }
 
 Result<SettleReply> MeteredStore::settle(const SettleRequest& request) {
-  Result<SettleReply> reply = timed("settle", [&] { return inner_.settle(request); });
+  Result<SettleReply> reply = StoreAround::settle(request);
   metrics_.observe(Family::settle_batch_jobs, static_cast<double>(request.settlements.size()));
   if (reply) count_settled(request, *reply);
   return reply;
@@ -127,25 +119,25 @@ void MeteredStore::count_settled(const SettleRequest& request, const SettleReply
 }
 
 Result<RecordReply> MeteredStore::record(const RecordRequest& request) {
-  Result<RecordReply> reply = timed("record", [&] { return inner_.record(request); });
+  Result<RecordReply> reply = StoreAround::record(request);
   if (reply) count_refused("record", reply->refused.size());
   return reply;
 }
 
 Result<BeginEffectReply> MeteredStore::begin_effect(const BeginEffectRequest& request) {
-  Result<BeginEffectReply> reply = timed("begin_effect", [&] { return inner_.begin_effect(request); });
+  Result<BeginEffectReply> reply = StoreAround::begin_effect(request);
   if (reply && reply->refusal && is_late(*reply->refusal)) count_refused("begin_effect", 1);
   return reply;
 }
 
 Result<FinishEffectReply> MeteredStore::finish_effect(const FinishEffectRequest& request) {
-  Result<FinishEffectReply> reply = timed("finish_effect", [&] { return inner_.finish_effect(request); });
+  Result<FinishEffectReply> reply = StoreAround::finish_effect(request);
   if (reply && reply->refusal) count_refused("finish_effect", 1);
   return reply;
 }
 
 Result<ChangeItemsReply> MeteredStore::change_items(const ChangeItemsRequest& request) {
-  Result<ChangeItemsReply> reply = timed("change_items", [&] { return inner_.change_items(request); });
+  Result<ChangeItemsReply> reply = StoreAround::change_items(request);
   const auto refusal_of = [&](const ItemChange& change) {
     return std::ranges::find(reply->refused, change.id, &ItemRefusal::id);
   };
@@ -169,7 +161,7 @@ Result<AcquireReply> MeteredStore::acquire(const AcquireRequest& request) {
     const std::lock_guard lock(mutex_);
     if (!held_.contains(request.owner)) asked_.add(request.request, now);
   }
-  Result<AcquireReply> reply = timed("acquire", [&] { return inner_.acquire(request); });
+  Result<AcquireReply> reply = StoreAround::acquire(request);
   if (counts && reply && !reply->grants.empty()) count_granted(request, *reply);
   return reply;
 }
@@ -201,7 +193,7 @@ void MeteredStore::lock_ended(const std::string& owner) {
 }
 
 Result<RenewReply> MeteredStore::renew(const RenewRequest& request) {
-  Result<RenewReply> reply = timed("renew", [&] { return inner_.renew(request); });
+  Result<RenewReply> reply = StoreAround::renew(request);
   const std::size_t asked = of_users(request.locks);
   if (asked == 0) return reply;
   if (!reply) {
@@ -216,7 +208,7 @@ Result<RenewReply> MeteredStore::renew(const RenewRequest& request) {
 }
 
 Result<ReleaseReply> MeteredStore::release(const ReleaseRequest& request) {
-  Result<ReleaseReply> reply = timed("release", [&] { return inner_.release(request); });
+  Result<ReleaseReply> reply = StoreAround::release(request);
   if (!reply) return reply;
   count_refused("release", late_of_users(reply->refused).size());
   for (const LockHolding& released : request.locks) lock_ended(released.owner);
@@ -224,7 +216,7 @@ Result<ReleaseReply> MeteredStore::release(const ReleaseRequest& request) {
 }
 
 Result<void> MeteredStore::withdraw(const WithdrawRequest& request) {
-  Result<void> reply = timed("withdraw", [&] { return inner_.withdraw(request); });
+  Result<void> reply = StoreAround::withdraw(request);
   const Instant now = clock_.now();
   std::optional<Instant> asked;
   {
@@ -234,128 +226,6 @@ Result<void> MeteredStore::withdraw(const WithdrawRequest& request) {
   }
   if (asked) metrics_.observe(Family::lock_wait_seconds, seconds_of(now - *asked));
   return reply;
-}
-
-Result<EnqueueReply> MeteredStore::enqueue(const EnqueueRequest& request) {
-  return timed("enqueue", [&] { return inner_.enqueue(request); });
-}
-Result<void> MeteredStore::give_back(const GiveBackRequest& request) {
-  return timed("give_back", [&] { return inner_.give_back(request); });
-}
-Result<BacklogReply> MeteredStore::backlog(const BacklogRequest& request) {
-  return timed("backlog", [&] { return inner_.backlog(request); });
-}
-Result<TidyReply> MeteredStore::tidy(const TidyRequest& request) {
-  return timed("tidy", [&] { return inner_.tidy(request); });
-}
-Result<SchedulesReply> MeteredStore::schedules(const SchedulesRequest& request) {
-  return timed("schedules", [&] { return inner_.schedules(request); });
-}
-Result<StepReply> MeteredStore::step_ticks(const StepRequest& request) {
-  return timed("step_ticks", [&] { return inner_.step_ticks(request); });
-}
-Result<void> MeteredStore::report_worker(const WorkerReport& report) {
-  return timed("report_worker", [&] { return inner_.report_worker(report); });
-}
-Result<OrdersReply> MeteredStore::orders(const std::string& ns, const std::string& owner) {
-  return timed("orders", [&] { return inner_.orders(ns, owner); });
-}
-
-Result<BatchReply> MeteredStore::open_batch(const BatchRequest& request) {
-  return timed(kOther, [&] { return inner_.open_batch(request); });
-}
-Result<std::optional<LogReply>> MeteredStore::log(const LogRequest& request) {
-  return timed(kOther, [&] { return inner_.log(request); });
-}
-Result<std::optional<Job>> MeteredStore::job(const std::string& ns, const JobId& id) {
-  return timed(kOther, [&] { return inner_.job(ns, id); });
-}
-Result<JobsReply> MeteredStore::jobs(const JobsRequest& request) {
-  return timed(kOther, [&] { return inner_.jobs(request); });
-}
-Result<std::vector<JobId>> MeteredStore::ids(const IdsRequest& request) {
-  return timed(kOther, [&] { return inner_.ids(request); });
-}
-Result<ActReply> MeteredStore::cancel(const ActRequest& request) {
-  return timed(kOther, [&] { return inner_.cancel(request); });
-}
-Result<ActReply> MeteredStore::retry(const ActRequest& request) {
-  return timed(kOther, [&] { return inner_.retry(request); });
-}
-Result<PurgeReply> MeteredStore::purge(const PurgeRequest& request) {
-  return timed(kOther, [&] { return inner_.purge(request); });
-}
-Result<void> MeteredStore::set_queue(const SetQueueRequest& request) {
-  return timed(kOther, [&] { return inner_.set_queue(request); });
-}
-Result<void> MeteredStore::pause(const PauseRequest& request) {
-  return timed(kOther, [&] { return inner_.pause(request); });
-}
-Result<std::vector<QueueRow>> MeteredStore::queues(const std::string& ns) {
-  return timed(kOther, [&] { return inner_.queues(ns); });
-}
-Result<Fence> MeteredStore::raise_floor(const RaiseFloorRequest& request) {
-  return timed(kOther, [&] { return inner_.raise_floor(request); });
-}
-Result<std::optional<JobFacts>> MeteredStore::facts(const std::string& ns, const JobId& id) {
-  return timed(kOther, [&] { return inner_.facts(ns, id); });
-}
-Result<std::vector<Attempt>> MeteredStore::attempts(const std::string& ns, const JobId& id) {
-  return timed(kOther, [&] { return inner_.attempts(ns, id); });
-}
-Result<void> MeteredStore::resolve_effect(const ResolveEffectRequest& request) {
-  return timed(kOther, [&] { return inner_.resolve_effect(request); });
-}
-Result<EffectsReply> MeteredStore::effects(const EffectsRequest& request) {
-  return timed(kOther, [&] { return inner_.effects(request); });
-}
-Result<LocksReply> MeteredStore::locks(const LocksRequest& request) {
-  return timed(kOther, [&] { return inner_.locks(request); });
-}
-Result<std::optional<LockRow>> MeteredStore::lock(const std::string& ns, const std::string& resource) {
-  return timed(kOther, [&] { return inner_.lock(ns, resource); });
-}
-Result<BreakReply> MeteredStore::break_lock(const BreakRequest& request) {
-  return timed(kOther, [&] { return inner_.break_lock(request); });
-}
-Result<ChangeScheduleReply> MeteredStore::change_schedule(const ChangeScheduleRequest& request) {
-  return timed(kOther, [&] { return inner_.change_schedule(request); });
-}
-Result<TicksReply> MeteredStore::ticks(const TicksRequest& request) {
-  return timed(kOther, [&] { return inner_.ticks(request); });
-}
-Result<PipelineRow> MeteredStore::put_pipeline(const PutPipelineRequest& request) {
-  return timed(kOther, [&] { return inner_.put_pipeline(request); });
-}
-Result<std::vector<PipelineRow>> MeteredStore::pipelines(const std::string& ns) {
-  return timed(kOther, [&] { return inner_.pipelines(ns); });
-}
-Result<ItemsReply> MeteredStore::items(const ItemsRequest& request) {
-  return timed(kOther, [&] { return inner_.items(request); });
-}
-Result<void> MeteredStore::remove_worker(const std::string& ns, const std::string& owner) {
-  return timed(kOther, [&] { return inner_.remove_worker(ns, owner); });
-}
-Result<void> MeteredStore::order_worker(const OrderRequest& request) {
-  return timed(kOther, [&] { return inner_.order_worker(request); });
-}
-Result<void> MeteredStore::stopped(const StoppedRequest& request) {
-  return timed(kOther, [&] { return inner_.stopped(request); });
-}
-Result<std::vector<WorkerRow>> MeteredStore::workers(const std::string& ns) {
-  return timed(kOther, [&] { return inner_.workers(ns); });
-}
-Result<std::vector<TrailEntry>> MeteredStore::trail(const std::string& ns, int limit) {
-  return timed(kOther, [&] { return inner_.trail(ns, limit); });
-}
-Result<void> MeteredStore::remove_namespace(const std::string& ns, const Act& act) {
-  return timed(kOther, [&] { return inner_.remove_namespace(ns, act); });
-}
-Result<std::vector<std::string>> MeteredStore::namespaces() {
-  return timed(kOther, [&] { return inner_.namespaces(); });
-}
-Result<std::vector<Finding>> MeteredStore::examine() {
-  return timed(kOther, [&] { return inner_.examine(); });
 }
 
 }  // namespace fenceline::metrics

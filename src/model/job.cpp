@@ -4,22 +4,13 @@
 #include <array>
 
 #include "base/duration_text.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 
 namespace fenceline {
 namespace {
 
 constexpr std::array<std::string_view, 6> kStateNames{"ready", "running", "waiting", "done", "dead", "cancelled"};
-
-std::string shown(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, 40)) out += (c >= 0x20 && c < 0x7f) ? c : '?';
-  return text.size() > 40 ? out + "..." : out;
-}
-
-constexpr bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 // first * 2^exponent, at most `most`.
 constexpr Duration doubled(Duration first, std::int64_t exponent, Duration most) {
@@ -29,12 +20,6 @@ constexpr Duration doubled(Duration first, std::int64_t exponent, Duration most)
 
 Result<void> check_optional_key(std::string_view what, const std::string& key) {
   return key.empty() ? Result<void>{} : check_key(what, key);
-}
-
-Result<void> check_range(std::string_view what, Duration value, DurationRange allowed) {
-  if (value >= allowed.least && value <= allowed.most) return {};
-  return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(allowed.least) + " to " +
-                                 format_duration(allowed.most));
 }
 
 // 00-<32 hex>-<16 hex>-<2 hex>, and what later versions add.
@@ -83,7 +68,7 @@ AttemptEnd attempt_end(OutcomeKind kind) {
 
 Result<void> check_key(std::string_view what, std::string_view key) {
   const auto bad = [&](std::string_view why) {
-    return fail(Code::invalid, std::string(what) + " '" + shown(key) + "' " + std::string(why) +
+    return fail(Code::invalid, std::string(what) + " '" + shown_briefly(key) + "' " + std::string(why) +
                                    "; use 1 to 256 bytes of UTF-8 without control characters");
   };
   if (key.empty()) return bad("is empty");
@@ -96,7 +81,7 @@ Result<void> check_key(std::string_view what, std::string_view key) {
 
 Result<void> check_name(std::string_view what, std::string_view name) {
   const auto bad = [&](std::string_view why) {
-    return fail(Code::invalid, std::string(what) + " '" + shown(name) + "' " + std::string(why) +
+    return fail(Code::invalid, std::string(what) + " '" + shown_briefly(name) + "' " + std::string(why) +
                                    "; use 1 to 128 letters, digits, '.', '_', '-' or ':', the first a letter or digit");
   };
   if (name.empty()) return bad("is empty");
@@ -118,18 +103,18 @@ Result<void> check_new_job(const NewJob& job) {
     return fail(Code::invalid, "priority " + std::to_string(job.priority) + " is out of range; use -1000 to 1000");
   if (job.attempts_max < 1 || job.attempts_max > 1000)
     return fail(Code::invalid, "attempts " + std::to_string(job.attempts_max) + " is out of range; use 1 to 1000");
-  if (auto ok = check_range("delay", job.delay, kDelayRange); !ok) return ok;
+  if (auto ok = check_duration("delay", job.delay, kDelayRange); !ok) return ok;
   if (job.at && job.delay != Duration{0}) return fail(Code::invalid, "a job has a delay or a time, not both");
   if (job.at && (*job.at < WallTime{} || *job.at > kRunAtMost))
     return fail(Code::invalid, "time is out of range; use 1970 to 2200");
   if (job.timeout != Duration{0}) {
-    if (auto ok = check_range("timeout", job.timeout, kTimeoutRange); !ok) return ok;
+    if (auto ok = check_duration("timeout", job.timeout, kTimeoutRange); !ok) return ok;
   }
-  if (auto ok = check_range("backoff", job.backoff.first, kBackoffRange); !ok) return ok;
-  if (auto ok = check_range("longest backoff", job.backoff.most, kBackoffRange); !ok) return ok;
+  if (auto ok = check_duration("backoff", job.backoff.first, kBackoffRange); !ok) return ok;
+  if (auto ok = check_duration("longest backoff", job.backoff.most, kBackoffRange); !ok) return ok;
   if (job.backoff.first > job.backoff.most) return fail(Code::invalid, "the first backoff is longer than the longest");
   if (auto ok = check_optional_key("key", job.key); !ok) return ok;
-  if (auto ok = check_range("key time", job.key_for, kDelayRange); !ok) return ok;
+  if (auto ok = check_duration("key time", job.key_for, kDelayRange); !ok) return ok;
   if (job.key.empty() && job.key_for != Duration{0}) return fail(Code::invalid, "a key time needs a key");
   if (auto ok = check_optional_key("group", job.group); !ok) return ok;
   if (auto ok = check_optional_key("limit key", job.limit_key); !ok) return ok;

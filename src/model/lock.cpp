@@ -3,23 +3,14 @@
 #include <charconv>
 #include <string>
 
+#include "base/text.hpp"
 #include "model/job.hpp"
 
 namespace fenceline {
 namespace {
 
-bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-
 bool is_allowed(char c) {
   return is_letter_or_digit(c) || std::string_view("._-:/@=").find(c) != std::string_view::npos;
-}
-
-// The beginning of a name that may be anything, fit for one line.
-std::string shown(std::string_view name) {
-  constexpr std::size_t kShown = 40;
-  std::string text;
-  for (const char c : name.substr(0, kShown)) text += c >= ' ' && c < 0x7f ? c : '?';
-  return name.size() > kShown ? text + "..." : text;
 }
 
 }  // namespace
@@ -29,7 +20,7 @@ std::string_view to_string(LockMode mode) { return mode == LockMode::shared ? "s
 Result<void> check_lock_name(std::string_view name) {
   const auto bad = [&](const std::string& why) {
     return fail(Code::invalid,
-                "lock '" + shown(name) + "' " + why +
+                "lock '" + shown_briefly(name) + "' " + why +
                     "; use 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' or '=', the first a letter or digit");
   };
   if (name.empty()) return bad("is empty");
@@ -49,7 +40,7 @@ Result<void> check_lock_resource(std::string_view resource) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), slot);
   if (error != std::errc{} || end != number.data() + number.size() || slot < 2 || slot > kLockSlotsMax ||
       number.front() == '0')
-    return fail(Code::invalid, "lock '" + shown(resource) +
+    return fail(Code::invalid, "lock '" + shown_briefly(resource) +
                                    "' has no slot of that number; use #2 to #1000, the first has the name itself");
   return check_lock_name(resource.substr(0, at));
 }

@@ -7,6 +7,7 @@
 #include "base/duration_text.hpp"
 #include "base/utf8.hpp"
 #include "model/job.hpp"
+#include "model/value_names.hpp"
 
 namespace fenceline {
 namespace {
@@ -21,18 +22,6 @@ constexpr int kAttemptsMost = 1000;
 constexpr int kConcurrencyMost = 500;
 constexpr std::size_t kCommandWordsMost = 100;
 constexpr std::size_t kCommandBytesMost = 4096;
-
-template <class Value, std::size_t n>
-std::optional<Value> value_of(const std::array<std::string_view, n>& names, std::string_view text) {
-  const auto found = std::ranges::find(names, text);
-  return found == names.end() ? std::nullopt : std::optional(static_cast<Value>(found - names.begin()));
-}
-
-Result<void> check_duration(const std::string& what, Duration value, DurationRange allowed) {
-  if (value >= allowed.least && value <= allowed.most) return {};
-  return fail(Code::invalid, what + " is out of range; use " + format_duration(allowed.least) + " to " +
-                                 format_duration(allowed.most));
-}
 
 Result<void> check_number(const std::string& what, int value, int least, int most) {
   if (value >= least && value <= most) return {};

@@ -7,7 +7,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kRecordVersion = 1;
 
 Json word_json(const ItemWord& word) {
   return {{"by", word.by}, {"at", word.at.time_since_epoch().count()}, {"reason", word.reason}};
@@ -37,7 +37,7 @@ std::string record_text(const ItemRecord& record) {
     returned = {{"from", record.returned->from}, {"to", record.returned->to}};
     returned.update(word_json(record.returned->word));
   }
-  Json out{{"version", kVersion},
+  Json out{{"version", kRecordVersion},
            {"generation", record.generation},
            {"entered", record.entered ? Json(record.entered->time_since_epoch().count()) : Json(nullptr)},
            {"approvals", approvals},
@@ -55,7 +55,7 @@ Result<ItemRecord> parse_record(std::string_view text) {
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return fail(Code::invalid, "this is no record of an item");
   Members members(object);
-  if (const std::int64_t version = members.number("version"); version > kVersion)
+  if (const std::int64_t version = members.number("version"); version > kRecordVersion)
     return fail(Code::invalid, "this item's record is of version " + std::to_string(version) +
                                    ", newer than this fenceline knows; update it");
   ItemRecord record;

@@ -7,7 +7,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kPipelineVersion = 1;
 
 Json stage_json(const StageSpec& stage) {
   const StageGate& gate = stage.gate;
@@ -51,7 +51,7 @@ StageSpec stage_from(const Json& object, Members& whole) {
 std::string pipeline_text(const PipelineSpec& spec) {
   Json stages = Json::array();
   for (const StageSpec& stage : spec.stages) stages.push_back(stage_json(stage));
-  const Json out{{"version", kVersion},
+  const Json out{{"version", kPipelineVersion},
                  {"name", spec.name},
                  {"loops", spec.loops},
                  {"critical", spec.critical},
@@ -63,7 +63,7 @@ Result<PipelineSpec> parse_pipeline(std::string_view text) {
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return fail(Code::invalid, "this is no pipeline");
   Members members(object);
-  if (const std::int64_t version = members.number("version"); version > kVersion)
+  if (const std::int64_t version = members.number("version"); version > kPipelineVersion)
     return fail(Code::invalid, "this pipeline is of version " + std::to_string(version) +
                                    ", newer than this fenceline knows; update it");
   PipelineSpec spec;

@@ -7,6 +7,7 @@
 #include "base/sha256.hpp"
 #include "model/tick_rule.hpp"
 #include "model/time_zone.hpp"
+#include "model/value_names.hpp"
 
 namespace fenceline {
 namespace {
@@ -16,18 +17,6 @@ constexpr std::array<std::string_view, 4> kOverlaps{"allow", "skip", "queue-one"
 
 constexpr DurationRange kJitterRange{Duration{0}, std::chrono::hours{24}};
 constexpr DurationRange kWindowRange{std::chrono::minutes{1}, std::chrono::days{30}};
-
-template <class Value, std::size_t n>
-std::optional<Value> value_of(const std::array<std::string_view, n>& names, std::string_view text) {
-  const auto found = std::ranges::find(names, text);
-  return found == names.end() ? std::nullopt : std::optional(static_cast<Value>(found - names.begin()));
-}
-
-Result<void> check_duration(std::string_view what, Duration value, DurationRange allowed) {
-  if (value >= allowed.least && value <= allowed.most) return {};
-  return fail(Code::invalid, std::string(what) + " is out of range; use " + format_duration(allowed.least) + " to " +
-                                 format_duration(allowed.most));
-}
 
 Result<void> check_moment(std::string_view what, const std::optional<WallTime>& moment) {
   if (!moment || (*moment >= WallTime{} && *moment <= kRunAtMost)) return {};

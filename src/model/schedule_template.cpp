@@ -39,7 +39,7 @@ std::optional<std::string> filled(std::string_view text, Value value_of) {
   return out;
 }
 
-std::string shown(std::string_view word) { return std::string(word.substr(0, word.find('"'))).substr(0, 40); }
+std::string shown_word(std::string_view word) { return std::string(word.substr(0, word.find('"'))).substr(0, 40); }
 
 }  // namespace
 
@@ -51,7 +51,7 @@ Result<void> check_template(std::string_view payload) {
   std::string unknown;
   const std::optional<std::string> text = filled(payload, [&](std::string_view word) -> std::optional<std::string> {
     if (std::ranges::find(kWords, word) != kWords.end()) return "";
-    unknown = shown(word);
+    unknown = shown_word(word);
     return std::nullopt;
   });
   if (!text)

@@ -7,14 +7,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kScheduleVersion = 1;
 
 Json moment(const std::optional<WallTime>& at) { return at ? Json(at->time_since_epoch().count()) : Json(nullptr); }
 
 }  // namespace
 
 std::string spec_text(const ScheduleSpec& spec) {
-  const Json out{{"version", kVersion},
+  const Json out{{"version", kScheduleVersion},
                  {"cron", spec.cron},
                  {"every", spec.every.count()},
                  {"anchor", spec.anchor.time_since_epoch().count()},
@@ -42,7 +42,7 @@ Result<ScheduleSpec> parse_spec(std::string_view text) {
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return fail(Code::invalid, "this is no schedule");
   Members members(object);
-  if (const std::int64_t version = members.number("version"); version > kVersion)
+  if (const std::int64_t version = members.number("version"); version > kScheduleVersion)
     return fail(Code::invalid, "this schedule is of version " + std::to_string(version) +
                                    ", newer than this fenceline knows; update it");
   ScheduleSpec spec;

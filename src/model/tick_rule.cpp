@@ -16,6 +16,11 @@ using namespace std::chrono;
 constexpr WallTime kTickLeast{};  // 1970
 constexpr Duration kIntervalLeast = seconds{1}, kIntervalMost = days{366};
 
+}  // namespace
+
+// The kinds of rules; TickRule has one of them as a part.
+namespace tick_kinds {
+
 // (after, until], within the years in which there are ticks.
 struct Window {
   WallTime after, until;
@@ -122,7 +127,9 @@ class CronTicks {
   TimeZone zone_;
 };
 
-}  // namespace
+}  // namespace tick_kinds
+
+using namespace tick_kinds;
 
 struct TickRule::Parts {
   std::string text, zone;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 
 namespace fenceline {
 namespace {
@@ -35,9 +36,8 @@ std::filesystem::path database() {
 bool is_plain(std::string_view name) {
   char before = '/';
   for (const char c : name) {
-    const bool letter_or_digit = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!letter_or_digit && c != '_' && c != '-' && c != '+' && c != '/') return false;
-    if (before == '/' && !letter_or_digit) return false;
+    if (!is_letter_or_digit(c) && c != '_' && c != '-' && c != '+' && c != '/') return false;
+    if (before == '/' && !is_letter_or_digit(c)) return false;
     before = c;
   }
   return before != '/';

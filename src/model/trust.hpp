@@ -36,6 +36,11 @@ constexpr Instant trusted_until(Instant asked_at, Instant answered_at, const Gra
 // The work is told to stop here, and killed at `trusted`.
 constexpr Instant stop_work_at(Instant trusted, const LeaseTimes& times) { return trusted - times.grace; }
 
+// The moment from which the times of a lease count: the last success, as the end of its trust remembers it.
+constexpr Instant counted_from(Instant trusted, const LeaseTimes& times) {
+  return trusted - (times.ttl - times.margin);
+}
+
 // Offset of try number `n` (from 0) from the last success: the first at ttl/3, the others spread evenly so
 // that the last has failed when the work must be told to stop. Empty after the last. For 60 s and 3 tries:
 // 20, 30.5 and 41 s; TERM at 44 s, KILL at 54 s.

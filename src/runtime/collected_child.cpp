@@ -6,24 +6,19 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
+
+#include "runtime/read_some.hpp"
 
 namespace fenceline {
 namespace {
 
-enum class ReadEnd { open, blocked, closed };
-
-ReadEnd read_some(int fd, const CollectRequest& request, Collected& collected) {
-  std::array<char, 64 * 1024> buffer;
-  const ssize_t count = ::read(fd, buffer.data(), buffer.size());
-  if (count < 0) return errno == EINTR ? ReadEnd::open : errno == EAGAIN ? ReadEnd::blocked : ReadEnd::closed;
-  if (count == 0) return ReadEnd::closed;
-  const std::size_t room = request.bytes_max - std::min(collected.output.size(), request.bytes_max);
-  const std::size_t taken = std::min(room, static_cast<std::size_t>(count));
-  collected.output.append(buffer.data(), taken);
-  collected.too_large = collected.too_large || taken < static_cast<std::size_t>(count);
-  return ReadEnd::open;
+ReadEnd collect_some(int fd, const CollectRequest& request, Collected& collected) {
+  return read_some(fd, [&](std::string_view text) {
+    const std::size_t room = request.bytes_max - std::min(collected.output.size(), request.bytes_max);
+    collected.output.append(text.substr(0, room));
+    collected.too_large = collected.too_large || text.size() > room;
+  });
 }
 
 // Until the child has ended. What it left behind may write on, and is not waited for.
@@ -31,10 +26,10 @@ void read_until_end(int output, int exited, const CollectRequest& request, Colle
   for (bool ended = false, open = true; !ended;) {
     std::array<pollfd, 2> fds{{{open ? output : -1, POLLIN, 0}, {exited, POLLIN, 0}}};
     if (::poll(fds.data(), fds.size(), -1) < 0) continue;
-    if (fds[0].revents != 0) open = read_some(output, request, collected) != ReadEnd::closed;
+    if (fds[0].revents != 0) open = collect_some(output, request, collected) != ReadEnd::closed;
     ended = exited >= 0 ? fds[1].revents != 0 : !open;  // without a descriptor of it, its last words are its end
   }
-  while (read_some(output, request, collected) == ReadEnd::open) {
+  while (collect_some(output, request, collected) == ReadEnd::open) {
   }
 }
 

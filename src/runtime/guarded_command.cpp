@@ -8,25 +8,12 @@
 #include <charconv>
 #include <csignal>
 
+#include "runtime/read_some.hpp"
+
 namespace fenceline {
 namespace {
 
 constexpr std::size_t kLineBytesMax = 64 * 1024;  // a longer line of its stderr is cut when it goes on to ours
-
-enum class ReadEnd { open, blocked, closed };
-
-// Reads once. A pipe that fails has nothing more to say either.
-template <class Take>
-ReadEnd read_some(int fd, Take take) {
-  std::array<char, 64 * 1024> buffer;
-  const ssize_t count = ::read(fd, buffer.data(), buffer.size());
-  if (count > 0) {
-    take(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
-    return ReadEnd::open;
-  }
-  if (count < 0 && errno == EINTR) return ReadEnd::open;
-  return count < 0 && errno == EAGAIN ? ReadEnd::blocked : ReadEnd::closed;
-}
 
 void write_to_stderr(std::string_view text) {
   while (!text.empty()) {

@@ -17,8 +17,8 @@ constexpr Duration kIdlePauseFirst = seconds{1};
 constexpr Duration kIdlePauseMost = seconds{5};
 constexpr Duration kDrainPauseFirst = milliseconds{10};
 constexpr Duration kDrainPauseMost = seconds{1};
-constexpr Duration kPauseLeast = milliseconds{1};  // between two claims that found nothing
-constexpr int kClaimSends = 3;                     // of one request that stays in doubt
+constexpr Duration kClaimPauseLeast = milliseconds{1};  // between two claims that found nothing
+constexpr int kClaimSends = 3;                          // of one request that stays in doubt
 
 }  // namespace
 
@@ -165,7 +165,7 @@ void Fetcher::plan_next_claim(const ClaimRequest& request, const ClaimReply& rep
     claim_at_ = answered_at;
     return;
   }
-  claim_at_ = answered_at + std::clamp(reply.next_due.value_or(idle_pause_), kPauseLeast, idle_pause_);
+  claim_at_ = answered_at + std::clamp(reply.next_due.value_or(idle_pause_), kClaimPauseLeast, idle_pause_);
   if (reply.jobs.empty()) idle_pause_ = std::min(idle_pause_ * 2, kIdlePauseMost);
 }
 

@@ -11,7 +11,7 @@
 namespace fenceline {
 namespace {
 
-constexpr Duration kLookEvery = std::chrono::seconds{5};
+constexpr Duration kGateLookEvery = std::chrono::seconds{5};
 constexpr Duration kGateTtl = std::chrono::seconds{30};
 constexpr int kChecksAtOnce = 4;
 constexpr int kLooksAfterEdit = 6;  // half a minute: longer than a call takes
@@ -113,7 +113,7 @@ void GateKeeper::keep(std::stop_token stop) {
         one.ended = true;
       });
     }
-    runtime_.sleep_for(kLookEvery, stop);
+    runtime_.sleep_for(kGateLookEvery, stop);
   }
   for (auto& [gate, one] : workers) one.task.request_stop();
   for (auto& [gate, one] : workers) one.task.join();

@@ -9,25 +9,16 @@ namespace {
 // A late renewal is only there to see its refusal: not worth more.
 constexpr int kLateTries = 5;
 
-// The moment from which the times of a lease count: the last success, as its trust remembers it.
-Instant counted_from(const Delivery& delivery, const LeaseTimes& times) {
-  return delivery.trust.lease_until() - (times.ttl - times.margin);
-}
-
 bool may_renew(const Delivery& delivery) { return delivery.renewable && !delivery.told && !delivery.lost; }
 
 std::optional<Instant> next_try(const Delivery& delivery, const LeaseTimes& times) {
   const std::optional<Duration> offset = renewal_try(delivery.tries, times);
   if (!offset || !may_renew(delivery)) return std::nullopt;
-  return counted_from(delivery, times) + *offset;
+  return counted_from(delivery.trust.lease_until(), times) + *offset;
 }
 
 Instant unstarted_until(const Delivery& delivery, const LeaseTimes& times) {
   return std::min(delivery.start_by, stop_work_at(delivery.trust.lease_until(), times));
-}
-
-void take_earlier(std::optional<Instant>& earliest, std::optional<Instant> other) {
-  if (other && (!earliest || *other < *earliest)) earliest = other;
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr Duration kLookStep = milliseconds{250};
 // Only so many are woken by each hint. The others see so often how far things have moved, in case that those before
 // them died.
 constexpr std::int64_t kWokenEachTime = 4;
-constexpr Duration kLookEvery = milliseconds{500};
+constexpr Duration kTurnLookEvery = milliseconds{500};
 
 Duration look_in(std::int64_t before) {
   return before == 0 ? Duration{0} : before == 1 ? kSecondLook : kLookStep * (before - 1);
@@ -180,7 +180,7 @@ void LockAsker::wait_in_turn(const AcquireReply& reply, Instant now) {
     const Instant now_at = parts_.runtime.now();
     if (moved > 0) ask_at = std::min(ask_at, now_at + look_in(std::max<std::int64_t>(0, steps - moved)));
     if (now_at >= ask_at) return;
-    event_->wait_until(std::min(ask_at, now_at + kLookEvery));
+    event_->wait_until(std::min(ask_at, now_at + kTurnLookEvery));
   }
 }
 

@@ -9,14 +9,9 @@
 namespace fenceline {
 namespace {
 
-constexpr Duration kLookPause =
+constexpr Duration kLockLookPause =
     std::chrono::milliseconds{250};  // between two looks at one lock, however many hints came
 constexpr Duration kTidyPause = std::chrono::milliseconds{20};  // a long backlog is no reason to keep the store busy
-constexpr std::int64_t kReleasesBeforeTidy = 1000;
-
-void take_earlier(std::optional<Instant>& earliest, std::optional<Instant> other) {
-  if (other && (!earliest || *other < *earliest)) earliest = other;
-}
 
 }  // namespace
 
@@ -81,7 +76,7 @@ void LockAttendant::look(Attended& attended) {
     return;
   }
   attended.wanted = !answered;
-  attended.look_again = parts_.runtime.now() + kLookPause;
+  attended.look_again = parts_.runtime.now() + kLockLookPause;
 }
 
 std::optional<Instant> LockAttendant::take_back(const std::stop_token& stop) {

@@ -7,13 +7,6 @@
 namespace fenceline {
 namespace {
 
-// The moment from which the times of a lease count: the last success, as its trust remembers it.
-Instant counted_from(const LockState& state) { return state.trusted - (state.times.ttl - state.times.margin); }
-
-void take_earlier(std::optional<Instant>& earliest, std::optional<Instant> other) {
-  if (other && (!earliest || *other < *earliest)) earliest = other;
-}
-
 // What was planned for a lock that is gone by now stays planned: to wake up once for nothing is cheaper than to be
 // woken for every lock that comes and goes.
 std::optional<Instant> plan(Instant& sleeps_until, std::optional<Instant> earliest, Instant now) {
@@ -36,7 +29,7 @@ std::string word_for_the_end(const LockState& state) {
 // After the last try there is none, unless the work goes on without trust: then the store is asked until it answers.
 std::optional<Instant> try_after(const LockState& state, Instant now) {
   if (const std::optional<Duration> offset = renewal_try(state.tries, state.times, state.options.renewal_tries))
-    return counted_from(state) + *offset;
+    return counted_from(state.trusted, state.times) + *offset;
   return state.goes_on_open() ? std::optional(now + state.times.renew_after) : std::nullopt;
 }
 

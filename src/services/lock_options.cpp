@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/duration_text.hpp"
+#include "store/request_checks.hpp"
 
 namespace fenceline {
 namespace {
@@ -36,13 +37,6 @@ template <class Value, std::size_t n>
 std::optional<Value> value_of(const std::array<Word<Value>, n>& words, std::string_view text) {
   const auto found = std::ranges::find(words, text, [](const auto& word) { return word.second; });
   return found == words.end() ? std::nullopt : std::optional(found->first);
-}
-
-Result<void> check_time(std::string_view what, Duration value, const DurationRange& range) {
-  if (value < range.least || value > range.most)
-    return fail(Code::invalid, std::string(what) + " " + format_duration(value) + " is out of range; use " +
-                                   format_duration(range.least) + " to " + format_duration(range.most));
-  return {};
 }
 
 Result<void> check_names(const LockOptions& options) {

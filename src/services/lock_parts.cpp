@@ -7,11 +7,6 @@
 #include "services/lock_trust_watch.hpp"
 
 namespace fenceline {
-namespace {
-
-constexpr std::int64_t kReleasesBeforeTidy = 1000;
-
-}  // namespace
 
 LockParts::LockParts(Runtime& the_runtime, Log the_log, Store& the_store, LockClientOptions the_options)
     : runtime(the_runtime),

@@ -19,6 +19,8 @@
 
 namespace fenceline {
 
+inline constexpr std::int64_t kReleasesBeforeTidy = 1000;
+
 // One that was not answered is taken back later, until whatever it granted has ended by itself.
 struct Unanswered {
   WithdrawRequest request;

@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 constexpr Duration kIdlePause = std::chrono::seconds{5};
 // A wake-up may come with every enqueue of the namespace; asking more often would not be felt by anyone.
-constexpr Duration kPauseLeast = milliseconds{50};
+constexpr Duration kOrdersPauseLeast = milliseconds{50};
 // Between TERM and KILL of a revoked command: with the pause between two questions it is gone within a second.
 constexpr Duration kRevokedGrace = milliseconds{300};
 // What a handler gets that was told by its own call that its job waits.
@@ -43,7 +43,7 @@ void OrderWatch::watch(std::stop_token stop) {
 
 Instant OrderWatch::ask_at() const {
   if (asked_at_ == Instant::min()) return asked_at_;
-  if (context_.orders_hinted) return asked_at_ + kPauseLeast;
+  if (context_.orders_hinted) return asked_at_ + kOrdersPauseLeast;
   return asked_at_ + (context_.holdings.load().total() > 0 ? context_.options.orders_every
                                                            : std::max(kIdlePause, context_.options.orders_every));
 }

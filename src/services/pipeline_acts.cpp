@@ -8,12 +8,12 @@
 namespace fenceline {
 namespace {
 
-constexpr int kPage = 1000;
+constexpr int kItemsOfAPage = 1000;
 constexpr int kRounds = 20;
 const std::vector<JobState> kUnfinished{JobState::ready, JobState::running, JobState::waiting};
 
 // "3 at review (0198..., 0198..., ...)".
-std::string named(const std::map<std::string, std::vector<JobId>>& left) {
+std::string named_by_stage(const std::map<std::string, std::vector<JobId>>& left) {
   std::string words;
   for (const auto& [stage, ids] : left) {
     words += (words.empty() ? "" : ", ") + std::to_string(ids.size()) + " at " + stage + " (" + to_string(ids.front()) +
@@ -31,7 +31,7 @@ Result<std::vector<Job>> PipelineActs::unfinished(const std::string& queue, bool
                                                   const std::vector<JobState>& states) {
   std::vector<Job> found;
   for (const JobState state : states) {
-    JobsRequest request{.ns = ns_, .queue = queue, .state = state, .tag = {}, .limit = kPage};
+    JobsRequest request{.ns = ns_, .queue = queue, .state = state, .tag = {}, .limit = kItemsOfAPage};
     while (true) {
       Result<JobsReply> page = store_.jobs(request);
       if (!page) return std::unexpected(page.error());
@@ -120,7 +120,7 @@ Result<ApplyReport> PipelineActs::apply(const PipelineSpec& spec, bool force, co
       return fail(Code::conflict,
                   "pipeline " + spec.name +
                       " has items at stages that are not there any more, or not the first one as before: " +
-                      named(left) + "; finish or move them first, or leave them behind with --force");
+                      named_by_stage(left) + "; finish or move them first, or leave them behind with --force");
     Result<PipelineRow> put = store_.put_pipeline(
         {.ns = ns_, .name = spec.name, .spec = text, .revision = row == rows->end() ? 0 : row->revision, .act = act});
     if (!put) return std::unexpected(put.error());

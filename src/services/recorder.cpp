@@ -9,12 +9,12 @@ namespace {
 
 // From a note to the call that sends it. What a handler said just before its job was cancelled cannot be sent any more
 // (J3), and is what people then look for: so soon, but a store that needs long for it is asked less often.
-constexpr Duration kPauseLeast = std::chrono::milliseconds{100};
-constexpr Duration kPauseMost = std::chrono::seconds{1};
+constexpr Duration kRecordPauseLeast = std::chrono::milliseconds{100};
+constexpr Duration kRecordPauseMost = std::chrono::seconds{1};
 constexpr int kShareOfTime = 20;              // of which at most one is spent in such calls
 constexpr std::size_t kRoomForAll = 8 << 20;  // bytes of log that wait in one worker
 constexpr std::size_t kRoomLeast = 16 << 10;
-constexpr std::size_t kBytesInACall = 4 << 20;
+constexpr std::size_t kNoteBytesInACall = 4 << 20;
 constexpr std::size_t kNotesInACall = 1000;
 
 std::size_t room_for_one(const WorkerOptions& options) {
@@ -55,14 +55,14 @@ std::vector<DeliveryPtr> Recorder::noted() const {
 
 void Recorder::record(std::stop_token stop) {
   const std::stop_callback wake(stop, [this] { context_.recorder->notify(); });
-  Duration pause = kPauseLeast;
+  Duration pause = kRecordPauseLeast;
   while (!stop.stop_requested()) {
     if (noted().empty()) {
       context_.recorder->wait_until(context_.runtime.now() + kUntilNotified);
     } else if (context_.runtime.sleep_for(pause, stop)) {
       const Instant begun = context_.runtime.now();
       send(noted(), kCallTimeout);
-      pause = std::clamp(kShareOfTime * (context_.runtime.now() - begun), kPauseLeast, kPauseMost);
+      pause = std::clamp(kShareOfTime * (context_.runtime.now() - begun), kRecordPauseLeast, kRecordPauseMost);
     }
   }
   send(noted(), last_call_timeout(context_.times));
@@ -86,8 +86,8 @@ void Recorder::send(const std::vector<DeliveryPtr>& deliveries, Duration timeout
   std::vector<DeliveryPtr> named;
   std::size_t bytes = 0;
   for (const DeliveryPtr& delivery : deliveries) {
-    if (named.size() == kNotesInACall || bytes >= kBytesInACall) break;
-    std::optional<Note> note = delivery->notes.next(delivery->holding(), kBytesInACall - bytes);
+    if (named.size() == kNotesInACall || bytes >= kNoteBytesInACall) break;
+    std::optional<Note> note = delivery->notes.next(delivery->holding(), kNoteBytesInACall - bytes);
     if (!note) continue;
     bytes += note->log.size();
     request.notes.push_back(std::move(*note));

@@ -9,15 +9,19 @@ namespace fenceline {
 namespace {
 
 constexpr Duration kMoment{1};  // the least there is between two instants
-constexpr int kPage = 1000;
+constexpr int kTicksOfAPage = 1000;
 constexpr std::ptrdiff_t kAheadRemembered = 1000;
 
 // Ticks that fired in (after, until], ascending; at most kTicksKeptMost are kept.
 Result<std::vector<WallTime>> fired_ticks(ScheduleStore& store, const std::string& ns, const std::string& schedule,
                                           WallTime after, WallTime until) {
   std::vector<WallTime> fired;
-  TicksRequest request{
-      .ns = ns, .schedule = schedule, .fired_only = true, .after = after, .before = until + kMoment, .limit = kPage};
+  TicksRequest request{.ns = ns,
+                       .schedule = schedule,
+                       .fired_only = true,
+                       .after = after,
+                       .before = until + kMoment,
+                       .limit = kTicksOfAPage};
   do {
     const Result<TicksReply> page = store.ticks(request);
     if (!page) return std::unexpected(page.error());

@@ -9,7 +9,7 @@ namespace fenceline {
 namespace {
 
 constexpr std::size_t kSettlementsInACall = 1000;
-constexpr std::size_t kBytesInACall = 8 << 20;  // so that one commit of a store stays small
+constexpr std::size_t kOutcomeBytesInACall = 8 << 20;  // so that one commit of a store stays small
 
 std::int64_t WorkReport::*counter_of(OutcomeKind kind) {
   switch (kind) {
@@ -28,7 +28,7 @@ void Settler::settle(std::stop_token stop) {
   const std::stop_callback wake(stop, [this] { context_.settler->notify(); });
   int tries = 0;
   for (;;) {
-    const std::vector<Settlement> settlements = context_.holdings.outcomes(kSettlementsInACall, kBytesInACall);
+    const std::vector<Settlement> settlements = context_.holdings.outcomes(kSettlementsInACall, kOutcomeBytesInACall);
     if (settlements.empty()) {
       if (stop.stop_requested()) return;
       context_.settler->wait_until(context_.runtime.now() + kUntilNotified);

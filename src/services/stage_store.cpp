@@ -4,13 +4,13 @@
 #include <set>
 #include <utility>
 
+#include "services/act_patience.hpp"
 #include "services/fresh_id.hpp"
 #include "services/stage_outcome.hpp"
 
 namespace fenceline {
 namespace {
 
-constexpr int kDecisions = 20;                                   // of outcomes that people were faster than
 constexpr Duration kUnreadablePause = std::chrono::seconds{10};  // for workers that can read it
 const Act kByWorker{.actor = "worker", .reason = ""};
 

@@ -10,7 +10,7 @@
 namespace fenceline {
 namespace {
 
-constexpr Duration kLookPause = std::chrono::seconds{1};
+constexpr Duration kPipelineLookPause = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -18,7 +18,8 @@ Result<KnownPipelines> fit_to_stage(Runtime& runtime, Store& store, WorkerOption
                                     std::stop_token stop) {
   Result<KnownPipelines> known = read_pipelines(store, options.ns, options.queues);
   while (!known && (known.error().code == Code::unavailable || known.error().code == Code::in_doubt)) {
-    if (!runtime.sleep_for(kLookPause, stop)) return KnownPipelines{};  // asked to stop: the worker ends at once
+    if (!runtime.sleep_for(kPipelineLookPause, stop))
+      return KnownPipelines{};  // asked to stop: the worker ends at once
     known = read_pipelines(store, options.ns, options.queues);
   }
   if (!known) return known;

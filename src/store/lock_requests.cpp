@@ -12,13 +12,6 @@ namespace {
 
 constexpr DurationRange kAtMostADay{Duration{0}, std::chrono::hours{24}};
 
-Result<void> check_time(std::string_view what, Duration value, const DurationRange& range) {
-  if (value < range.least || value > range.most)
-    return fail(Code::invalid, std::string(what) + " " + format_duration(value) + " is out of range; use " +
-                                   format_duration(range.least) + " to " + format_duration(range.most));
-  return {};
-}
-
 Result<void> check_names(const std::vector<std::string>& names, int slots) {
   if (names.empty()) return fail(Code::invalid, "no lock was named");
   if (names.size() > kLocksAtOnceMax) return fail(Code::invalid, "too many locks at once: at most 16");
@@ -45,6 +38,10 @@ Result<void> check_holdings(const std::vector<LockHolding>& locks) {
 }
 
 }  // namespace
+
+Result<void> check_time(std::string_view what, Duration value, DurationRange allowed) {
+  return check_duration(std::string(what) + " " + format_duration(value), value, allowed);
+}
 
 Result<void> check_request(const AcquireRequest& request) {
   if (auto ok = check_name("namespace", request.ns); !ok) return ok;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/duration_text.hpp"
 #include "base/result.hpp"
 #include "store/trail.hpp"
 
@@ -16,6 +17,8 @@ Result<void> check_note(std::string_view what, const std::string& note);
 // Who did it, and why: for people, in one line each.
 Result<void> check_act(const Act& act);
 Result<void> check_limit(int limit, int most);
+// `what` and the value begin the message: "ttl 3d is out of range".
+Result<void> check_time(std::string_view what, Duration value, DurationRange allowed);
 
 // The first error of several checks.
 template <class... Results>

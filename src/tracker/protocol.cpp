@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/duration_text.hpp"
+#include "base/text.hpp"
 
 namespace fenceline::tracker {
 
@@ -35,16 +36,6 @@ std::string Protocol::place_of(std::string_view label) const {
 
 bool Protocol::has_place(std::string_view place) const { return find_place(pipeline, place).has_value(); }
 
-namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
-}  // namespace
-
 void Protocol::spell(std::vector<std::string>& labels) const {
   if (!can.labels) return;
   std::vector<std::string> ours{std::string(kClaimedLabel), std::string(kContestedLabel), std::string(kHoldLabel),
@@ -54,7 +45,8 @@ void Protocol::spell(std::vector<std::string>& labels) const {
     ours.push_back(label_of(std::string(kGatePrefix) + stage.name));
   }
   for (std::string& label : labels) {
-    const auto known = std::ranges::find(ours, lower(label), [](const std::string& own) { return lower(own); });
+    const auto known =
+        std::ranges::find(ours, lower_case(label), [](const std::string& own) { return lower_case(own); });
     if (known != ours.end()) label = *known;
   }
   std::ranges::sort(labels);

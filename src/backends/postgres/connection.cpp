@@ -29,11 +29,10 @@ ServerError connect_error(std::string_view words) {
   return error;
 }
 
-ServerError error_in(const PGresult* result) {
-  const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  const char* constraint = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
-  return {state ? state : "", message ? message : "the connection broke", constraint ? constraint : ""};
+ServerError said_by(const PGresult* result) {
+  ServerError error = server_error_in(result);
+  if (error.message.empty()) error.message = "the connection broke";
+  return error;
 }
 
 // Of several, who.
@@ -211,7 +210,7 @@ Reply Connection::read(Instant deadline) {
         break;
       case PGRES_TUPLES_OK: reply.rows = std::move(rows); break;
       default:
-        if (reply.fate == Reply::Fate::answered) reply.error = error_in(result);
+        if (reply.fate == Reply::Fate::answered) reply.error = said_by(result);
         reply.fate = Reply::Fate::refused;
     }
   }
@@ -259,7 +258,7 @@ Reply Connection::script(const std::string& sql, Instant deadline) {
     const ExecStatusType status = PQresultStatus(result);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY &&
         reply.fate == Reply::Fate::answered) {
-      reply.error = error_in(result);
+      reply.error = said_by(result);
       reply.fate = reply.error.state.empty() ? Reply::Fate::no_answer : Reply::Fate::refused;
     }
   }

@@ -1,5 +1,7 @@
 #include "backends/postgres/errors.hpp"
 
+#include <libpq-fe.h>
+
 #include <algorithm>
 #include <array>
 
@@ -20,6 +22,14 @@ bool ends_the_connection(std::string_view state) {
 }
 
 bool is_of_a_shared_session(std::string_view state) { return is_one_of(state, {"26000", "42P05"}); }
+
+ServerError server_error_in(const pg_result* result) {
+  const auto field = [&](int code) {
+    const char* text = PQresultErrorField(result, code);
+    return std::string(text ? text : "");
+  };
+  return {field(PG_DIAG_SQLSTATE), field(PG_DIAG_MESSAGE_PRIMARY), field(PG_DIAG_CONSTRAINT_NAME)};
+}
 
 Error error_of(const ServerError& error, std::string_view shown_url) {
   const std::string_view state = error.state;

@@ -7,6 +7,8 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 
+struct pg_result;  // of libpq
+
 namespace fenceline::postgres {
 
 // Whether a call that stayed without an answer may have changed something. A claim is a change that most often finds
@@ -18,6 +20,9 @@ struct ServerError {
   std::string message;
   std::string constraint = {};  // that was violated
 };
+
+// What an answer of libpq says; the message may be empty.
+ServerError server_error_in(const pg_result* result);
 
 // In place of an SQLSTATE: the server's certificate is not one that the URL trusts.
 inline constexpr std::string_view kNotBelieved = "FLTLS";

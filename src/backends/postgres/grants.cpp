@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "backends/postgres/schema_parts.hpp"
+
 namespace fenceline::postgres {
 namespace {
 
 constexpr std::size_t kNameMost = 63;
-
-std::string quoted(const std::string& name, char quote) {
-  std::string out(1, quote);
-  for (const char c : name) out += c == quote ? std::string(2, quote) : std::string(1, c);
-  return out + quote;
-}
 
 }  // namespace
 
@@ -20,9 +16,9 @@ Result<std::string> grants_for(const Dsn& dsn, const std::string& role) {
       role.begin(), role.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f && c != '\\'; });
   if (role.empty() || role.size() > kNameMost || !printable)
     return fail(Code::invalid, "a role's name has 1 to 63 bytes, all of them printable");
-  const std::string to = " to " + quoted(role, '"') + ";\n";
-  const std::string from = " from " + quoted(role, '"') + ";\n";
-  const std::string schema = quoted(dsn.schema, '"');
+  const std::string to = " to " + quoted(role) + ";\n";
+  const std::string from = " from " + quoted(role) + ";\n";
+  const std::string schema = quoted(dsn.schema);
   return "-- For a role that enqueues and works: run it as the owner of the schema, after `fenceline migrate` and "
          "again after each upgrade.\n"
          "begin;\n"

@@ -23,22 +23,17 @@ using Value = std::optional<std::string>;
 
 constexpr std::string_view kShown = "the connection";
 
-std::string micros(Duration duration) { return std::to_string(duration.count()) + " microseconds"; }
-Value micros_unless_zero(Duration duration) { return duration == Duration{0} ? Value{} : Value{micros(duration)}; }
+std::string as_interval(Duration duration) { return std::to_string(duration.count()) + " microseconds"; }
+Value as_interval_unless_zero(Duration duration) {
+  return duration == Duration{0} ? Value{} : Value{as_interval(duration)};
+}
 Value unless_empty(std::string_view text) { return text.empty() ? Value{} : Value{std::string(text)}; }
 Value as_bytea(std::string_view bytes) { return bytes.empty() ? Value{} : Value{"\\x" + postgres::to_hex(bytes)}; }
-
-std::string field(const pg_result* result, int code) {
-  const char* text = PQresultErrorField(result, code);
-  return text ? text : "";
-}
 
 std::optional<Error> error_in(const pg_result* result) {
   const ExecStatusType status = PQresultStatus(result);
   if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY) return std::nullopt;
-  postgres::ServerError error{.state = field(result, PG_DIAG_SQLSTATE),
-                              .message = field(result, PG_DIAG_MESSAGE_PRIMARY),
-                              .constraint = field(result, PG_DIAG_CONSTRAINT_NAME)};
+  postgres::ServerError error = postgres::server_error_in(result);
   if (error.message.empty()) error.message = PQresultErrorMessage(result);
   return postgres::error_of(error, kShown);
 }
@@ -62,8 +57,8 @@ Result<Answer> ask(pg_conn* connection, const PostgresPlace& place, const std::s
   const std::string sql = "select * from \"" + place.schema + "\"." + call;
   Answer answer(PQexecParams(connection, sql.c_str(), static_cast<int>(pointers.size()), nullptr, pointers.data(),
                              nullptr, nullptr, 0));
-  if (commits &&
-      (!answer || (error_in(answer.get()) && postgres::ends_the_connection(field(answer.get(), PG_DIAG_SQLSTATE)))))
+  if (commits && (!answer || (error_in(answer.get()) &&
+                              postgres::ends_the_connection(postgres::server_error_in(answer.get()).state))))
     return std::unexpected(postgres::without_answer(postgres::CallKind::change, kShown));
   if (!answer) return fail(Code::unavailable, "cannot reach the server: " + one_line(PQerrorMessage(connection)));
   if (auto error = error_in(answer.get())) return std::unexpected(std::move(*error));
@@ -99,11 +94,11 @@ Result<JobId> enqueue_in(pg_conn* connection, std::string_view queue, std::strin
           "priority => $7, group_key => $8, limit_key => $9, max_attempts => $10, "
           "timeout => $11, backoff => $12, backoff_most => $13, tags => $14, traceparent => $15, stage => $16, "
           "namespace => $17)",
-          {job.queue, job.payload, unless_empty(job.key), micros_unless_zero(job.key_for), at,
-           micros_unless_zero(job.delay), std::to_string(job.priority), unless_empty(job.group),
-           unless_empty(job.limit_key), std::to_string(job.attempts_max), micros_unless_zero(job.timeout),
-           micros(job.backoff.first), micros(job.backoff.most), text_array(job.tags), unless_empty(job.traceparent),
-           job.stage, place.ns});
+          {job.queue, job.payload, unless_empty(job.key), as_interval_unless_zero(job.key_for), at,
+           as_interval_unless_zero(job.delay), std::to_string(job.priority), unless_empty(job.group),
+           unless_empty(job.limit_key), std::to_string(job.attempts_max), as_interval_unless_zero(job.timeout),
+           as_interval(job.backoff.first), as_interval(job.backoff.most), text_array(job.tags),
+           unless_empty(job.traceparent), job.stage, place.ns});
   if (!answer) return std::unexpected(answer.error());
   const std::optional<Uuid> id = parse_uuid(PQgetvalue(answer->get(), 0, 0));
   if (!id) return fail(Code::broken, "the answer of the server is not understood; run: fenceline doctor");
@@ -116,7 +111,7 @@ Result<void> settle_in(pg_conn* connection, const JobId& job, Fence fence, const
       ask(connection, place,
           "settle($1, $2, $3, result => $4, error => $5, retry_in => $6, exit_status => $7, namespace => $8)",
           {to_string(job), std::to_string(fence), std::string(to_string(outcome.kind)), as_bytea(outcome.result),
-           as_bytea(outcome.error), micros(outcome.retry_in),
+           as_bytea(outcome.error), as_interval(outcome.retry_in),
            outcome.exit_status ? Value{std::to_string(*outcome.exit_status)} : Value{}, place.ns});
   if (!answer) return std::unexpected(answer.error());
   return {};
@@ -148,7 +143,8 @@ Result<void> commit_in(pg_conn* connection) {
   if (!connection) return fail(Code::invalid, "no connection was given");
   const Answer answer(PQexec(connection, "COMMIT"));
   // Without an answer nobody knows; the server's own goodbye may come after the commit.
-  if (!answer || (error_in(answer.get()) && postgres::ends_the_connection(field(answer.get(), PG_DIAG_SQLSTATE))))
+  if (!answer ||
+      (error_in(answer.get()) && postgres::ends_the_connection(postgres::server_error_in(answer.get()).state)))
     return std::unexpected(postgres::without_answer(postgres::CallKind::change, kShown));
   if (auto error = error_in(answer.get())) return std::unexpected(std::move(*error));
   if (std::strcmp(PQcmdStatus(answer.get()), "COMMIT") != 0)

@@ -15,8 +15,8 @@ namespace fenceline::postgres {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds{10};
-constexpr Duration kBackoffFirst = std::chrono::milliseconds{100};
-constexpr Duration kBackoffMost = std::chrono::seconds{5};
+constexpr Duration kListenAgainFirst = std::chrono::milliseconds{100};
+constexpr Duration kListenAgainMost = std::chrono::seconds{5};
 constexpr Duration kKnockEvery = std::chrono::seconds{1};
 constexpr int kPollSliceMs = 30'000;  // then a look at whether the server is still there
 
@@ -110,17 +110,17 @@ void Listener::follow(const std::stop_token& stop) {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(woken.get(), &one, sizeof(one));
   });
-  Duration backoff = kBackoffFirst;
+  Duration backoff = kListenAgainFirst;
   while (!stop.stop_requested()) {
     const Result<std::unique_ptr<Connection>> made = Connection::connect(runtime_, dsn_, runtime_.now() + kPatience);
     const bool listens =
         made && (*made)->script("listen fenceline", runtime_.now() + kPatience).fate == Reply::Fate::answered;
     if (!listens) {
       runtime_.sleep_for(backoff, stop);
-      backoff = std::min(backoff * 2, kBackoffMost);
+      backoff = std::min(backoff * 2, kListenAgainMost);
       continue;
     }
-    backoff = kBackoffFirst;
+    backoff = kListenAgainFirst;
     // What came while nobody listened is not known: whoever waits shall look.
     tell([](const WatchRequest&) { return true; });
     bool alive = true;

@@ -8,8 +8,8 @@
 namespace fenceline::postgres {
 namespace {
 
-constexpr Duration kBackoffFirst = std::chrono::milliseconds{100};
-constexpr Duration kBackoffMost = std::chrono::seconds{5};
+constexpr Duration kReconnectFirst = std::chrono::milliseconds{100};
+constexpr Duration kReconnectMost = std::chrono::seconds{5};
 constexpr Duration kConnectMost = std::chrono::seconds{5};  // of one try: the next may reach a server that came back
 constexpr Duration kReconnectFor =
     std::chrono::seconds{2};  // in one call: who called has a patience of its own, and may have been told to stop
@@ -36,7 +36,7 @@ Pool::Pool(Runtime& runtime, Dsn dsn, TestClock test_clock)
       freed_(runtime.make_event()) {}
 
 Duration Pool::backoff(int failures) const {
-  const Duration most = std::min(kBackoffMost, kBackoffFirst * (1 << std::min(failures, 10)));
+  const Duration most = std::min(kReconnectMost, kReconnectFirst * (1 << std::min(failures, 10)));
   return most / 2 +
          Duration{static_cast<std::int64_t>(runtime_.random() % static_cast<std::uint64_t>(most.count() / 2 + 1))};
 }

@@ -92,7 +92,7 @@ Params claim_params(const ClaimRequest& request, const std::vector<ClaimCursor>&
 }
 
 // Columns of a claimed job, in the order in which claim() declares them.
-enum Column {
+enum ClaimColumn {
   kQ,
   kSeq,
   kId,

@@ -14,22 +14,22 @@ Array texts(const std::vector<std::string>& values) {
 }
 
 // Columns of lock_answer, in the order in which sql/ declares them.
-enum Answer { kResource, kFence, kOwner, kPlace, kReason, kLeft, kWaited, kAgain, kAhead };
+enum LockColumn { kResource, kLockFence, kOwner, kPlace, kReason, kLockLeft, kWaited, kAgain, kAhead };
 
 AcquireReply acquired_in(const Rows& rows) {
   if (rows.size() == 0) throw WireFailure("an acquire's answer is empty");
   AcquireReply reply;
   reply.waited = Duration{rows.integer_or(0, kWaited, 0)};
   if (!rows.is_null(0, kReason)) {
-    reply.held = LockHeld{rows.text(0, kResource), rows.text(0, kReason), rows.integer(0, kFence), rows.text(0, kOwner),
-                          rows.text(0, kPlace)};
+    reply.held = LockHeld{rows.text(0, kResource), rows.text(0, kReason), rows.integer(0, kLockFence),
+                          rows.text(0, kOwner), rows.text(0, kPlace)};
     reply.again_in = Duration{rows.integer(0, kAgain)};
     reply.ahead = rows.integer(0, kAhead);
     return reply;
   }
-  reply.left = Duration{rows.integer(0, kLeft)};
+  reply.left = Duration{rows.integer(0, kLockLeft)};
   for (int row = 0; row < rows.size(); ++row)
-    reply.grants.push_back({rows.text(row, kResource), rows.integer(row, kFence), rows.text(row, kOwner)});
+    reply.grants.push_back({rows.text(row, kResource), rows.integer(row, kLockFence), rows.text(row, kOwner)});
   return reply;
 }
 
@@ -47,7 +47,7 @@ Params holding_params(const std::string& ns, const std::vector<LockHolding>& loc
 }
 
 // From a row on; the server keeps the order of the request.
-std::vector<LockRefusal> refusals_in(const Rows& rows, int from) {
+std::vector<LockRefusal> lock_refusals_in(const Rows& rows, int from) {
   std::vector<LockRefusal> out;
   for (int row = from; row < rows.size(); ++row) {
     out.push_back(
@@ -169,7 +169,7 @@ Result<RenewReply> PostgresStore::renew(const RenewRequest& request) {
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     if (rows->size() == 0) throw WireFailure("a renewal's answer has no head");
-    return RenewReply{Duration{rows->integer(0, 2)}, Duration{rows->integer(0, 3)}, refusals_in(*rows, 1)};
+    return RenewReply{Duration{rows->integer(0, 2)}, Duration{rows->integer(0, 3)}, lock_refusals_in(*rows, 1)};
   });
 }
 
@@ -187,7 +187,7 @@ Result<ReleaseReply> PostgresStore::release(const ReleaseRequest& request) {
   const Result<Rows> rows = parts_->pool.run(parts_->lock_release, holding_params(request.ns, request.locks),
                                              CallKind::release, deadline - parts_->pool.runtime().now());
   if (!rows) return std::unexpected(rows.error());
-  return decoded(parts_->pool.dsn(), [&] { return ReleaseReply{refusals_in(*rows, 0)}; });
+  return decoded(parts_->pool.dsn(), [&] { return ReleaseReply{lock_refusals_in(*rows, 0)}; });
 }
 
 Result<void> PostgresStore::withdraw(const WithdrawRequest& request) {

@@ -12,7 +12,7 @@ namespace {
 
 using namespace postgres;
 
-std::int64_t micros(WallTime at) { return at.time_since_epoch().count(); }
+std::int64_t micros_of(WallTime at) { return at.time_since_epoch().count(); }
 
 // Steps, and their jobs or that of a run, as take_steps has them on the server: names, revisions, froms, tos, fired_of,
 // ticks, skip_of, firsts, lasts, counts, reasons; then the jobs.
@@ -33,17 +33,17 @@ Result<void> add_steps(Params& params, std::span<const TickStep> steps, const Ne
     ++n;
     names.add_bytes(step.schedule);
     revisions.add_int8(step.revision);
-    froms.add_int8(micros(step.from));
-    tos.add_int8(micros(step.to));
+    froms.add_int8(micros_of(step.from));
+    tos.add_int8(micros_of(step.to));
     for (const FiredTick& fired : step.fired) {
       fired_of.add_int4(n);
-      ticks.add_int8(micros(fired.tick));
+      ticks.add_int8(micros_of(fired.tick));
       if (auto ok = jobs.add(fired.job); !ok) return ok;
     }
     for (const SkippedTicks& range : step.skipped) {
       skip_of.add_int4(n);
-      firsts.add_int8(micros(range.first));
-      lasts.add_int8(micros(range.last));
+      firsts.add_int8(micros_of(range.first));
+      lasts.add_int8(micros_of(range.last));
       counts.add_int8(range.count);
       reasons.add_bytes(range.reason);
     }
@@ -73,7 +73,7 @@ std::vector<WallTime> times_in(const json& values) {
 }
 
 // Columns of step_answer, in the order in which sql/ declares them.
-enum Answer { kN, kRefused, kDuplicates, kRevision, kResolvedTo, kFiredTo, kNow };
+enum StepColumn { kN, kRefused, kDuplicates, kRevision, kResolvedTo, kFiredTo, kNow };
 
 StepReply read_steps(const Rows& rows, std::size_t steps) {
   if (rows.size() != static_cast<int>(steps)) throw WireFailure("not every step was answered");
@@ -138,11 +138,11 @@ json change_json(const ChangeScheduleRequest& request) {
              {"act", act_json(request.act)}};
   if (request.change == ScheduleChange::put) asked["spec"] = to_hex(request.spec);
   if (request.change == ScheduleChange::rewind) {
-    asked["to"] = micros(request.to);
-    asked["from"] = micros(request.from);
+    asked["to"] = micros_of(request.to);
+    asked["from"] = micros_of(request.from);
     if (request.kept)
-      asked["kept"] = {{"first", micros(request.kept->first)},
-                       {"last", micros(request.kept->last)},
+      asked["kept"] = {{"first", micros_of(request.kept->first)},
+                       {"last", micros_of(request.kept->last)},
                        {"count", request.kept->count},
                        {"reason", request.kept->reason}};
   }
@@ -212,8 +212,8 @@ Result<ChangeScheduleReply> PostgresStore::change_schedule(const ChangeScheduleR
 Result<TicksReply> PostgresStore::ticks(const TicksRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   json asked{{"schedule", request.schedule}, {"fired_only", request.fired_only}, {"limit", request.limit}};
-  if (request.after) asked["after"] = micros(*request.after);
-  if (request.before) asked["before"] = micros(*request.before);
+  if (request.after) asked["after"] = micros_of(*request.after);
+  if (request.before) asked["before"] = micros_of(*request.before);
   const Result<json> rows = parts_->call_one("list_ticks", request.ns, asked, CallKind::look, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {

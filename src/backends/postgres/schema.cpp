@@ -12,8 +12,6 @@
 namespace fenceline::postgres {
 namespace {
 
-std::string quoted(const std::string& schema) { return "\"" + schema + "\""; }
-
 // Nothing: the schema is not there.
 Result<std::optional<int>> version_of(Pool& pool, Duration timeout) {
   const Statement exists{"select to_regclass($1) is not null"};
@@ -216,6 +214,12 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
 }
 
 }  // namespace
+
+std::string quoted(const std::string& name, char quote) {
+  std::string out(1, quote);
+  for (const char c : name) out += c == quote ? std::string(2, quote) : std::string(1, c);
+  return out + quote;
+}
 
 std::string tables_before(std::string_view file) { return own_source().tables_before.at(place_in_added(file)); }
 

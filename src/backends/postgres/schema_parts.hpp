@@ -8,6 +8,9 @@
 
 namespace fenceline::postgres {
 
+// As a name (or, with ', as a text) in SQL.
+std::string quoted(const std::string& name, char quote = '"');
+
 // A query for all that the schema has, a line each, as it is kept in meta.
 std::string objects_sql(const std::string& schema);
 

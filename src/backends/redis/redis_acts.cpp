@@ -8,8 +8,6 @@ namespace {
 
 using namespace redis;
 
-constexpr int kPlacesAtOnce = 4096;  // of the order of enqueue, in one script: a few milliseconds of the server
-
 std::string in_one_text(const std::vector<JobId>& ids) {
   std::string text;
   text.reserve(ids.size() * 16);

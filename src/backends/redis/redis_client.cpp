@@ -11,8 +11,8 @@
 namespace fenceline::redis {
 namespace {
 
-constexpr Duration kBackoffFirst = std::chrono::milliseconds{20};
-constexpr Duration kBackoffMost = std::chrono::seconds{1};
+constexpr Duration kReconnectFirst = std::chrono::milliseconds{20};
+constexpr Duration kReconnectMost = std::chrono::seconds{1};
 constexpr Duration kReconnectFor =
     std::chrono::seconds{2};  // in one call: who called has a patience of its own, and may have been told to stop
 constexpr Duration kWorthATry = std::chrono::milliseconds{5};
@@ -66,7 +66,7 @@ class Client::Calls {
 };
 
 Duration Client::Calls::backoff(int failures) const {
-  const Duration most = std::min(kBackoffMost, kBackoffFirst * (1 << std::min(failures, 10)));
+  const Duration most = std::min(kReconnectMost, kReconnectFirst * (1 << std::min(failures, 10)));
   return most / 2 +
          Duration{static_cast<std::int64_t>(runtime_.random() % static_cast<std::uint64_t>(most.count() / 2 + 1))};
 }

@@ -74,7 +74,7 @@ void add_claimed(const Value& value, const std::string& owner, std::vector<Claim
 
 // Settlements that follow one another with the same words are sent as one: see lua/25_settle.lua.
 void add_settlements(Command& command, std::span<const Settlement> all) {
-  const auto text_of = [](const Outcome& outcome) -> const std::string& {
+  const auto text_of = [](const fenceline::Outcome& outcome) -> const std::string& {
     return outcome.kind == OutcomeKind::done ? outcome.result : outcome.error;
   };
   std::string words;

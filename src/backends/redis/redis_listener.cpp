@@ -11,8 +11,8 @@ namespace fenceline::redis {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds{10};
-constexpr Duration kBackoffFirst = std::chrono::milliseconds{50};
-constexpr Duration kBackoffMost = std::chrono::seconds{5};
+constexpr Duration kListenAgainFirst = std::chrono::milliseconds{50};
+constexpr Duration kListenAgainMost = std::chrono::seconds{5};
 constexpr Duration kKnockEvery = std::chrono::seconds{1};
 constexpr Duration kQuietMost = std::chrono::seconds{30};  // then a look at whether the server is still there
 
@@ -207,18 +207,18 @@ void Listener::listen(Connection& connection, const std::stop_token& stop) {
 
 void Listener::follow(const std::stop_token& stop) {
   const std::stop_callback woken(stop, [this] { wake(); });
-  Duration backoff = kBackoffFirst;
+  Duration backoff = kListenAgainFirst;
   while (!stop.stop_requested()) {
     const Result<std::unique_ptr<Connection>> made =
         Connection::connect(runtime_, address_, runtime_.now() + kPatience, stop);
     if (made) {
-      backoff = kBackoffFirst;
+      backoff = kListenAgainFirst;
       listen(**made, stop);
     }
     runtime_.sleep_for(backoff / 2 + Duration{static_cast<std::int64_t>(
                                          runtime_.random() % static_cast<std::uint64_t>(backoff.count() / 2 + 1))},
                        stop);
-    backoff = std::min(backoff * 2, kBackoffMost);
+    backoff = std::min(backoff * 2, kListenAgainMost);
   }
 }
 

@@ -25,7 +25,7 @@ AcquireReply acquired_in(const Value& value) {
   return reply;
 }
 
-bool is_plain(const AcquireRequest& request) {
+bool is_plain_lock(const AcquireRequest& request) {
   return request.names.size() == 1 && request.slots == 1 && request.mode == LockMode::exclusive &&
          !request.to_its_end && request.hold_at_least == Duration{0} && request.delay == Duration{0};
 }
@@ -35,7 +35,7 @@ void add_holdings(Command& command, const std::vector<LockHolding>& locks) {
 }
 
 // Number, newest fence and reason of each.
-std::vector<LockRefusal> refusals_in(const Value& value, const std::vector<LockHolding>& sent) {
+std::vector<LockRefusal> lock_refusals_in(const Value& value, const std::vector<LockHolding>& sent) {
   std::vector<LockRefusal> out;
   const std::vector<Value>& words = list_in(value);
   for (std::size_t i = 0; i + 2 < words.size(); i += 3) {
@@ -92,7 +92,7 @@ Result<AcquireReply> RedisStore::acquire(const AcquireRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("acquire");
   Command command = parts_->call_of(script, request.ns);
-  if (is_plain(request)) {
+  if (is_plain_lock(request)) {
     std::string who;
     MsgpackWriter(who).list(4).text(request.pattern).text(request.owner).text(request.request).text(request.place);
     command.arg("p")
@@ -145,7 +145,7 @@ Result<RenewReply> RedisStore::renew(const RenewRequest& request) {
   const Result<Value> answer = parts_->run(command, CallKind::change, request.timeout);
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] {
-    return RenewReply{.left = request.ttl, .waited = {}, .refused = refusals_in(*answer, request.locks)};
+    return RenewReply{.left = request.ttl, .waited = {}, .refused = lock_refusals_in(*answer, request.locks)};
   });
 }
 
@@ -169,7 +169,7 @@ Result<ReleaseReply> RedisStore::release(const ReleaseRequest& request) {
   add_holdings(command, request.locks);
   const Result<Value> answer = parts_->run(command, CallKind::change, deadline - parts_->runtime.now());
   if (!answer) return std::unexpected(answer.error());
-  return decoded(parts_->url(), [&] { return ReleaseReply{refusals_in(*answer, request.locks)}; });
+  return decoded(parts_->url(), [&] { return ReleaseReply{lock_refusals_in(*answer, request.locks)}; });
 }
 
 Result<void> RedisStore::withdraw(const WithdrawRequest& request) {

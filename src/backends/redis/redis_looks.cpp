@@ -10,8 +10,7 @@ namespace {
 
 using namespace redis;
 
-constexpr int kPlacesAtOnce = 4096;  // of the order of enqueue, in one script: a few milliseconds of the server
-constexpr int kStringsAtOnce = 64;   // of 1,024 ids each
+constexpr int kStringsAtOnce = 64;  // of 1,024 ids each
 constexpr std::size_t kIdBytes = 16;
 
 std::vector<JobId> ids_in(std::string_view text) {

@@ -25,7 +25,7 @@ std::string asked_for(const SetQueueRequest& request) {
 std::string number_or_nothing(std::optional<int> value) { return value ? std::to_string(*value) : ""; }
 std::string number_or_nothing(std::optional<Duration> value) { return value ? std::to_string(value->count()) : ""; }
 
-QueueRow row_in(const Value& value, std::int64_t newest) {
+QueueRow queue_row_in(const Value& value, std::int64_t newest) {
   const std::vector<Value>& parts = list_in(value, 16);
   QueueRow row;
   row.queue = text_in(parts[0]);
@@ -85,7 +85,7 @@ Result<std::vector<QueueRow>> RedisStore::queues(const std::string& ns) {
     const std::vector<Value>& parts = list_in(*answer, 2);
     const std::int64_t newest = number_in(parts[0]);
     std::vector<QueueRow> rows;
-    for (const Value& row : list_in(parts[1])) rows.push_back(row_in(row, newest));
+    for (const Value& row : list_in(parts[1])) rows.push_back(queue_row_in(row, newest));
     std::ranges::sort(rows, {}, &QueueRow::queue);
     return rows;
   });

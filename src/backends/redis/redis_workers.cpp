@@ -51,8 +51,8 @@ WorkerOrder order_in(const Value& value) {
 }
 
 // be8(started at), what it said of itself.
-WorkerRow row_in(const std::string& ns, const Value& owner, const Value& kept, const Value& seen_at, const Value& order,
-                 WallTime now) {
+WorkerRow worker_row_in(const std::string& ns, const Value& owner, const Value& kept, const Value& seen_at,
+                        const Value& order, WallTime now) {
   const std::string& bytes = text_in(kept);
   if (bytes.size() < 8) throw WireFailure("a worker's row is too short");
   std::int64_t started_at = 0;
@@ -146,7 +146,7 @@ Result<std::vector<WorkerRow>> RedisStore::workers(const std::string& ns) {
     const std::vector<Value>& words = list_in(*answer, 1);
     std::vector<WorkerRow> rows;
     for (std::size_t i = 1; i + 3 < words.size(); i += 4)
-      rows.push_back(row_in(ns, words[i], words[i + 1], words[i + 2], words[i + 3], wall_in(words[0])));
+      rows.push_back(worker_row_in(ns, words[i], words[i + 1], words[i + 2], words[i + 3], wall_in(words[0])));
     std::ranges::sort(rows, [](const WorkerRow& a, const WorkerRow& b) {
       return std::tie(a.started_at, a.report.owner) < std::tie(b.started_at, b.report.owner);
     });

@@ -6,12 +6,13 @@
 #include <array>
 
 #include "backends/sqlite/opening.hpp"
+#include "base/text.hpp"
 
 namespace fenceline::sqlite {
 namespace {
 
 constexpr std::string_view kPrefix = "fenceline_";
-constexpr std::string_view kBatch = "batch";
+constexpr std::string_view kBatchTable = "batch";
 
 // With a value, these change nothing that the store relies on.
 constexpr std::array<std::string_view, 18> kPragmasToSet{
@@ -28,14 +29,6 @@ std::string_view text_of(const char* text) { return text ? std::string_view(text
 
 }  // namespace
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 OwnNames::OwnNames(Clock& clock) {
   const auto store = open_in_memory(clock, {.path = ":memory:"});
   auto rows =
@@ -45,7 +38,7 @@ OwnNames::OwnNames(Clock& clock) {
 
 bool OwnNames::include(std::string_view name) const {
   const std::string lower = lower_case(name);
-  return lower.starts_with(kPrefix) || lower == kBatch || tables_.contains(lower);
+  return lower.starts_with(kPrefix) || lower == kBatchTable || tables_.contains(lower);
 }
 
 ApplicationRules::ApplicationRules(Database& db, const OwnNames& names) : names_(names) {
@@ -92,7 +85,7 @@ std::string ApplicationRules::why_not(int action, std::string_view first, std::s
                                 : std::string();
   };
   switch (action) {
-    case SQLITE_READ: return lower_case(first) == kBatch ? "the name batch is the store's" : "";
+    case SQLITE_READ: return lower_case(first) == kBatchTable ? "the name batch is the store's" : "";
     case SQLITE_INSERT:
     case SQLITE_UPDATE:
     case SQLITE_DELETE:

@@ -67,6 +67,4 @@ class ApplicationRules {
   std::string refusal_;
 };
 
-std::string lower_case(std::string_view text);
-
 }  // namespace fenceline::sqlite

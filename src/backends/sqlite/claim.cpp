@@ -39,7 +39,7 @@ constexpr const char* kIsOrdered = "SELECT 1 FROM worker WHERE ns_id = ?1 AND ow
 constexpr const char* kDue = R"sql(
   SELECT seq, more, run_at, deliveries, fence, past, limit_id FROM ready
   WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4 ORDER BY run_at, seq LIMIT ?5)sql";
-constexpr const char* kTaken = R"sql(
+constexpr const char* kTakeOut = R"sql(
   DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND (run_at, seq) <= (?4, ?5))sql";
 constexpr const char* kLeft =
     "INSERT INTO ready (queue_id, lane, rank, run_at, seq, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -107,7 +107,7 @@ void take_due(Call& call, std::int64_t queue_id, std::int64_t lane, std::size_t 
     }
     if (chosen.size() > before) {
       const Delivery& last = chosen.deliveries.back();
-      call.db.execute(kTaken, queue_id, lane, rank, last.run_at, row_first);
+      call.db.execute(kTakeOut, queue_id, lane, rank, last.run_at, row_first);
       if (last.seq < row_last)
         call.db.execute(kLeft, queue_id, lane, rank, last.run_at, last.seq + 1, row_last - last.seq - 1);
     }
@@ -152,7 +152,7 @@ Result<void> bury(Call& call, std::vector<Delivery> lost) {
 }
 
 // Mints the fences and writes claim and run: what was chosen is granted.
-Result<void> grant(Call& call, const ClaimRequest& request, std::int64_t ns_id, Grants& chosen) {
+Result<void> grant_chosen(Call& call, const ClaimRequest& request, std::int64_t ns_id, Grants& chosen) {
   if (chosen.empty()) return {};
   const Fence floor = floor_of_fences(call);
   const std::int64_t lease_end = call.now_us() + request.ttl.count();
@@ -202,7 +202,7 @@ Result<void> grant(Call& call, const ClaimRequest& request, std::int64_t ns_id, 
 }
 
 // Completes the answer for a job whose row is written.
-void complete(Call& call, const std::string& owner, Delivery& d, ClaimedJob& claimed) {
+void complete_claimed(Call& call, const std::string& owner, Delivery& d, ClaimedJob& claimed) {
   d.owner = owner;
   if (claimed.forced) claimed.job = to_job(call, d, true);
   Job& job = claimed.job;
@@ -315,8 +315,9 @@ Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns
     for (const Served& queue : served)
       take_due(call, queue.queue_id, kCommonLane, queue.at_most(limit - chosen.size()), chosen);
   }
-  if (auto ok = grant(call, request, ns_id, chosen); !ok) return ok;
-  for (std::size_t i = 0; i < chosen.size(); ++i) complete(call, request.owner, chosen.deliveries[i], chosen.jobs[i]);
+  if (auto ok = grant_chosen(call, request, ns_id, chosen); !ok) return ok;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    complete_claimed(call, request.owner, chosen.deliveries[i], chosen.jobs[i]);
   reply.jobs = std::move(chosen.jobs);
   return {};
 }

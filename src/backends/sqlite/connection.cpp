@@ -8,6 +8,7 @@
 
 #include "backends/sqlite/connection_parts.hpp"
 #include "backends/sqlite/delivery.hpp"
+#include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/schema.hpp"
 #include "backends/sqlite/store_calls.hpp"
 #include "backends/sqlite/store_parts.hpp"
@@ -18,7 +19,6 @@
 namespace fenceline {
 namespace {
 
-constexpr const char* kFloor = "SELECT value FROM meta WHERE key = 'floor'";
 constexpr const char* kLockFence = "SELECT fence FROM fenceline_lock WHERE ns_id = ?1 AND resource = ?2";
 
 sqlite::TableGate::JobFence find_job_fence(SqliteConnectionParts& parts, const JobId& id) {
@@ -26,7 +26,7 @@ sqlite::TableGate::JobFence find_job_fence(SqliteConnectionParts& parts, const J
   const auto ns_id = call.names.find_namespace(parts.ns);
   if (const auto seq = ns_id ? sqlite::find_seq(call, *ns_id, id) : std::nullopt)
     return {true, sqlite::find_delivery(call, *seq).fence, 0};
-  return {false, 0, call.db.number(kFloor).value_or(0)};
+  return {false, 0, sqlite::floor_of_fences(call)};
 }
 
 std::optional<Fence> find_lock_fence(SqliteConnectionParts& parts, const std::string& resource) {

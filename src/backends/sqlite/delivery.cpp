@@ -45,20 +45,19 @@ constexpr const char* kPutRunningAlike = R"sql(
   SELECT c0, c1, ?1, c3, ?2, ?3, c6, 1, 0 FROM batch)sql";
 
 // The row that begins before the number and holds it; the half of it from there on, and the rest.
-constexpr const char* kAcross =
+constexpr const char* kRunningAcross =
     "SELECT seq, more FROM run WHERE seq = (SELECT max(seq) FROM run WHERE seq < ?1) AND seq + more >= ?1";
-constexpr const char* kCopyRest = R"sql(
+constexpr const char* kCopyRunning = R"sql(
   INSERT INTO run (seq, more, claim_id, place, fence, lease_end, run_at, deliveries, flags)
-  SELECT ?2, seq + more - ?2, claim_id, place + ?2 - seq, fence, lease_end, run_at, deliveries, flags FROM run
-    WHERE seq = ?1)sql";
-constexpr const char* kCutRow = "UPDATE run SET more = ?2 - 1 - seq WHERE seq = ?1";
+  SELECT ?2, seq + more - ?2, claim_id, place + ?2 - seq, fence, lease_end, run_at, deliveries, flags FROM run WHERE seq = ?1)sql";
+constexpr const char* kCutRunning = "UPDATE run SET more = ?2 - 1 - seq WHERE seq = ?1";
 
 constexpr const char* kRenewRange = "UPDATE run SET lease_end = ?3 WHERE seq BETWEEN ?1 AND ?2";
 constexpr const char* kRenewRunning = "UPDATE run SET lease_end = ?1 WHERE seq IN (SELECT c0 FROM batch)";
-constexpr const char* kDropRange = "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2";
+constexpr const char* kDropRunningRange = "DELETE FROM run WHERE seq BETWEEN ?1 AND ?2";
 constexpr const char* kDropRunning = "DELETE FROM run WHERE seq IN (SELECT c0 FROM batch)";
 
-constexpr const char* kProgress = "SELECT percent, word FROM note WHERE seq = ?1 AND percent IS NOT NULL";
+constexpr const char* kFindProgress = "SELECT percent, word FROM note WHERE seq = ?1 AND percent IS NOT NULL";
 
 bool of_one_grant(const Delivery& a, const Delivery& b) {
   return a.claim_id == b.claim_id && a.fence == b.fence && a.lease_end == b.lease_end;
@@ -157,11 +156,11 @@ class RunWalk {
 };
 
 // No row holds jobs on both sides of it from now on.
-void part_before(Call& call, std::int64_t seq) {
-  const auto first = call.db.number(kAcross, seq);
+void part_running_before(Call& call, std::int64_t seq) {
+  const auto first = call.db.number(kRunningAcross, seq);
   if (!first) return;
-  call.db.execute(kCopyRest, *first, seq);
-  call.db.execute(kCutRow, *first, seq);
+  call.db.execute(kCopyRunning, *first, seq);
+  call.db.execute(kCutRunning, *first, seq);
 }
 
 // Changes the rows of these, by ranges if there are few: claims take jobs in the order of their numbers.
@@ -179,8 +178,8 @@ void change_running(Call& call, const std::vector<Delivery>& deliveries, OfRange
   const std::vector<SeqRange> ranges = ranges_of(seqs);
   for (const SeqRange& range : ranges) {
     if (!share_rows) break;
-    part_before(call, range.first);
-    part_before(call, range.last + 1);
+    part_running_before(call, range.first);
+    part_running_before(call, range.last + 1);
   }
   if (ranges.size() <= 2 + seqs.size() / 8) {
     for (const SeqRange& range : ranges) of_range(range);
@@ -280,7 +279,7 @@ void put_running(Call& call, const std::vector<Delivery>& deliveries) {
 
 void drop_running(Call& call, const std::vector<Delivery>& deliveries) {
   change_running(
-      call, deliveries, [&](const SeqRange& range) { call.db.execute(kDropRange, range.first, range.last); },
+      call, deliveries, [&](const SeqRange& range) { call.db.execute(kDropRunningRange, range.first, range.last); },
       [&] { call.db.execute(kDropRunning); });
 }
 
@@ -302,7 +301,7 @@ JobId id_of(Call& call, std::int64_t seq) {
 }
 
 std::optional<Progress> find_progress(Call& call, std::int64_t seq) {
-  auto row = call.db.query(kProgress, seq);
+  auto row = call.db.query(kFindProgress, seq);
   if (!row.next()) return std::nullopt;
   return Progress{static_cast<int>(row.integer(0)), row.text(1)};
 }

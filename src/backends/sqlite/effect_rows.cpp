@@ -4,21 +4,21 @@ namespace fenceline::sqlite {
 namespace {
 
 // Columns as the schema has them: see read_effect().
-constexpr const char* kFind = "SELECT * FROM effect WHERE seq = ?1 AND name = ?2";
+constexpr const char* kFindEffect = "SELECT * FROM effect WHERE seq = ?1 AND name = ?2";
 constexpr const char* kOfNamespace =
     "SELECT * FROM effect INDEXED BY effect_ns WHERE ns_id = ?1 AND number > ?2 ORDER BY number";
 constexpr const char* kIntentsOfNamespace = R"sql(
   SELECT * FROM effect INDEXED BY effect_intent WHERE ns_id = ?1 AND state = 1 AND number > ?2 ORDER BY number)sql";
-constexpr const char* kOfJob = "SELECT * FROM effect WHERE seq = ?1 AND number > ?2 ORDER BY number";
+constexpr const char* kEffectsOfJob = "SELECT * FROM effect WHERE seq = ?1 AND number > ?2 ORDER BY number";
 
-constexpr const char* kAdd = R"sql(
+constexpr const char* kAddEffect = R"sql(
   INSERT INTO effect (ns_id, seq, name, state, held, policy, digest, fence, call, actor, doubts, began_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12))sql";
 constexpr const char* kWrite = R"sql(
   UPDATE effect SET state = ?2, held = ?3, policy = ?4, digest = ?5, fence = ?6, call = ?7, actor = ?8, doubts = ?9,
     began_at = ?10, ended_at = ?11,
     exit_status = ?12, resolved_by = ?13, result = ?14 WHERE number = ?1)sql";
-constexpr const char* kCount = "SELECT count(*) FROM effect WHERE seq = ?1";
+constexpr const char* kCountEffects = "SELECT count(*) FROM effect WHERE seq = ?1";
 constexpr const char* kIntentOfJob = "SELECT 1 FROM effect WHERE seq = ?1 AND state = 1 LIMIT 1";
 constexpr const char* kIntentIn =
     "SELECT 1 FROM effect INDEXED BY effect_intent WHERE ns_id = ?1 AND state = 1 LIMIT 1";
@@ -53,13 +53,13 @@ EffectRow read_effect(const Rows& row, bool with_result) {
 }  // namespace
 
 std::optional<EffectRow> find_effect(Call& call, std::int64_t seq, const std::string& name) {
-  auto row = call.db.query(kFind, seq, name);
+  auto row = call.db.query(kFindEffect, seq, name);
   return row.next() ? std::optional(read_effect(row, true)) : std::nullopt;
 }
 
 void each_effect(Call& call, const EffectSearch& search, const std::function<bool(EffectRow)>& visit) {
   auto rows = search.seq
-                  ? call.db.query(kOfJob, *search.seq, search.after)
+                  ? call.db.query(kEffectsOfJob, *search.seq, search.after)
                   : call.db.query(search.intents ? kIntentsOfNamespace : kOfNamespace, search.ns_id, search.after);
   while (rows.next() && visit(read_effect(rows, search.with_result))) {
   }
@@ -72,7 +72,7 @@ void write_effect(Call& call, std::int64_t ns_id, const EffectRow& row) {
   const std::int64_t began_at = e.began_at.time_since_epoch().count();
   const int held = e.held ? 1 : 0;
   if (row.number == 0) {
-    call.db.execute(kAdd, ns_id, row.seq, e.name, state, held, policy, Bytes{e.digest}, e.fence, e.call, e.actor,
+    call.db.execute(kAddEffect, ns_id, row.seq, e.name, state, held, policy, Bytes{e.digest}, e.fence, e.call, e.actor,
                     e.doubts, began_at);
     return;
   }
@@ -81,7 +81,7 @@ void write_effect(Call& call, std::int64_t ns_id, const EffectRow& row) {
                   began_at, in_us(e.ended_at), status, e.resolved_by, Bytes{e.result});
 }
 
-std::int64_t count_effects(Call& call, std::int64_t seq) { return call.db.number(kCount, seq).value_or(0); }
+std::int64_t count_effects(Call& call, std::int64_t seq) { return call.db.number(kCountEffects, seq).value_or(0); }
 
 bool has_intent(Call& call, std::int64_t seq) { return call.db.number(kIntentOfJob, seq).has_value(); }
 

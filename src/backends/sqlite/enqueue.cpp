@@ -35,17 +35,17 @@ constexpr const char* kInsertReady = R"sql(
 constexpr const char* kInsertMembers = "INSERT INTO member (group_id, place, seq) SELECT c0, c1, c1 FROM batch";
 constexpr const char* kInsertTag = "INSERT INTO tag (ns_id, name, seq) VALUES (?1, ?2, ?3)";
 
-constexpr const char* kFirstSeq = "UPDATE namespace SET first_seq = ?2 WHERE id = ?1 AND first_seq = 0";
+constexpr const char* kSetFirstSeq = "UPDATE namespace SET first_seq = ?2 WHERE id = ?1 AND first_seq = 0";
 
 // Who has a unique key has a row of its own.
-constexpr const char* kHolder = "SELECT id, payload FROM job WHERE seq = ?1";
+constexpr const char* kHolderOfKey = "SELECT id, payload FROM job WHERE seq = ?1";
 constexpr const char* kSomeAlias = "SELECT 1 FROM alias WHERE ns_id = ?1 LIMIT 1";
 constexpr const char* kAlias = R"sql(
   SELECT a.holder, j.queue_id, j.payload FROM alias a LEFT JOIN job j ON j.ns_id = a.ns_id AND j.id = a.holder
   WHERE a.ns_id = ?1 AND a.id = ?2)sql";
 constexpr const char* kAddAlias = "INSERT INTO alias (ns_id, id, holder, at) VALUES (?1, ?2, ?3, ?4)";
 
-constexpr const char* kBatch = "SELECT first_seen FROM batch_name WHERE ns_id = ?1 AND name = ?2";
+constexpr const char* kFindBatch = "SELECT first_seen FROM batch_name WHERE ns_id = ?1 AND name = ?2";
 constexpr const char* kNameBatch = "INSERT OR REPLACE INTO batch_name (ns_id, name, first_seen) VALUES (?1, ?2, ?3)";
 
 struct Added {
@@ -197,7 +197,7 @@ void insert(Call& call, std::int64_t ns_id, std::vector<Added>& added, bool alon
   insert_jobs(call, ns_id, added, first, alone);
   insert_ready(call, added, first);
   if (ties.groups) insert_members(call, added, first);
-  call.db.execute(kFirstSeq, ns_id, first);
+  call.db.execute(kSetFirstSeq, ns_id, first);
   for (std::size_t i = 0, next = 0; i < added.size(); i = next) {
     while (next < added.size() && added[next].queue_id == added[i].queue_id) ++next;
     call.awakened.insert(added[i].queue_id);
@@ -281,7 +281,7 @@ class Lookup {
     std::optional<std::pair<JobId, std::string>> holder;
     const auto seq = key_holder(call_, key.first, key.second);
     if (seq) {
-      auto row = call_.db.query(kHolder, *seq);
+      auto row = call_.db.query(kHolderOfKey, *seq);
       if (row.next()) holder = {as_id(row.bytes(0)), row.text(1)};
     }
     if (!holder) {
@@ -347,7 +347,7 @@ Result<EnqueueReply> enqueue(Call& call, const EnqueueRequest& request) {
 
 Result<BatchReply> open_batch(Call& call, const BatchRequest& request) {
   const std::int64_t ns_id = call.names.intern_namespace(request.ns);
-  if (const auto seen = call.db.number(kBatch, ns_id, request.name)) {
+  if (const auto seen = call.db.number(kFindBatch, ns_id, request.name)) {
     const Duration age{call.wall_us() - *seen};
     if (age < kBatchRememberedFor) {
       if (age <= kBatchRepeatableFor) return BatchReply{wall_time(*seen)};

@@ -18,12 +18,11 @@ constexpr const char* kQueueHolders = R"sql(
     WHERE q.home_id = ?1
   UNION SELECT seq, 0 FROM slot WHERE home_id = ?1 AND lease_end > ?2 ORDER BY 1 LIMIT ?3)sql";
 constexpr const char* kKeyHolders = R"sql(
-  SELECT seq, 0 FROM run WHERE limit_id = ?1 UNION SELECT seq, 0 FROM slot WHERE limit_id = ?1 AND lease_end > ?2
-    ORDER BY 1 LIMIT ?3)sql";
-constexpr const char* kSlotOfGroup = "SELECT seq FROM slot WHERE group_id = ?1 AND lease_end > ?2 LIMIT 1";
+  SELECT seq, 0 FROM run WHERE limit_id = ?1 UNION SELECT seq, 0 FROM slot WHERE limit_id = ?1 AND lease_end > ?2 ORDER BY 1 LIMIT ?3)sql";
+constexpr const char* kRevokedInGroup = "SELECT seq FROM slot WHERE group_id = ?1 AND lease_end > ?2 LIMIT 1";
 constexpr const char* kSlotEnd = "SELECT lease_end FROM slot WHERE seq = ?1 AND lease_end > ?2";
 
-std::vector<JobId> holders(Call& call, const char* sql, std::int64_t of) {
+std::vector<JobId> holders_in(Call& call, const char* sql, std::int64_t of) {
   std::vector<JobId> ids;
   auto rows = call.db.query(sql, of, call.now_us(), static_cast<std::int64_t>(kHoldersShown));
   while (rows.next()) {
@@ -36,7 +35,7 @@ std::vector<JobId> holders(Call& call, const char* sql, std::int64_t of) {
 
 void explain_group(Call& call, const Delivery& delivery, JobFacts& facts) {
   if (!delivery.group_id) return;
-  const auto revoked = call.db.number(kSlotOfGroup, *delivery.group_id, call.now_us());
+  const auto revoked = call.db.number(kRevokedInGroup, *delivery.group_id, call.now_us());
   const auto first = revoked ? revoked : head_of(call, *delivery.group_id);
   if (!first || *first == delivery.seq) return;
   facts.group_head = id_of(call, *first);
@@ -46,12 +45,12 @@ void explain_group(Call& call, const Delivery& delivery, JobFacts& facts) {
 void explain_limits(Call& call, const Home& home, const Delivery& delivery, JobFacts& facts) {
   if (room_in(call, home) == 0) {
     facts.limit = home.settings.limit;
-    facts.limit_holders = holders(call, kQueueHolders, home.id);
+    facts.limit_holders = holders_in(call, kQueueHolders, home.id);
   }
   const int most = home.settings.limit_per_key;
   if (delivery.limit_id && most > 0 && key_slots_taken(call, *delivery.limit_id) >= most) {
     facts.limit_per_key = most;
-    facts.limit_key_holders = holders(call, kKeyHolders, *delivery.limit_id);
+    facts.limit_key_holders = holders_in(call, kKeyHolders, *delivery.limit_id);
   }
 }
 

@@ -21,7 +21,7 @@ enum class Field : unsigned char {
   traceparent
 };
 
-void add(std::string& out, Field field, std::string_view bytes) {
+void add_field(std::string& out, Field field, std::string_view bytes) {
   const auto size = static_cast<std::uint16_t>(bytes.size());
   check(size == bytes.size(), "a field of a job's extras is short");
   out += static_cast<char>(field);
@@ -30,12 +30,12 @@ void add(std::string& out, Field field, std::string_view bytes) {
 }
 
 void add_text(std::string& out, Field field, std::string_view text) {
-  if (!text.empty()) add(out, field, text);
+  if (!text.empty()) add_field(out, field, text);
 }
 
 void add_duration(std::string& out, Field field, Duration value, Duration usual) {
   const std::int64_t count = value.count();
-  if (value != usual) add(out, field, {reinterpret_cast<const char*>(&count), sizeof(count)});
+  if (value != usual) add_field(out, field, {reinterpret_cast<const char*>(&count), sizeof(count)});
 }
 
 Duration as_duration(std::string_view bytes) {

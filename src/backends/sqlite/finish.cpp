@@ -14,7 +14,7 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kEnded = R"sql(
+constexpr const char* kNoteEnded = R"sql(
   INSERT INTO ended (queue_id, kind, at, n, seqs)
   SELECT ?1, ?2, ?3, 1 + coalesce((SELECT max(n) FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at = ?3), 0), ?4)sql";
 
@@ -22,14 +22,14 @@ void note_ended(Call& call, const std::vector<Delivery>& finished) {
   std::map<std::pair<std::int64_t, int>, std::vector<std::int64_t>> ended;  // by queue and kind
   for (const Delivery& d : finished) ended[{d.queue_id, d.state == JobState::done ? 0 : 1}].push_back(d.seq);
   for (const auto& [place, seqs] : ended)
-    call.db.execute(kEnded, place.first, place.second, call.wall_us(), Bytes{pack_ranges(seqs)});
+    call.db.execute(kNoteEnded, place.first, place.second, call.wall_us(), Bytes{pack_ranges(seqs)});
 }
 
 }  // namespace
 
 void look_again(Call& call, const Delivery& finished) {
   const std::vector<std::int64_t> seqs{finished.seq};
-  call.db.execute(kEnded, finished.queue_id, finished.state == JobState::done ? 0 : 1, finished.finished_at,
+  call.db.execute(kNoteEnded, finished.queue_id, finished.state == JobState::done ? 0 : 1, finished.finished_at,
                   Bytes{pack_ranges(seqs)});
 }
 

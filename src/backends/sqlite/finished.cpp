@@ -12,64 +12,50 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kFind = R"sql(
+constexpr const char* kFindFinished = R"sql(
   SELECT fence, run_at, deliveries, past, state, finished_at, started_at, owner, result, seq, more FROM done
   WHERE seq = (SELECT max(seq) FROM done WHERE seq <= ?1) AND seq + more >= ?1)sql";
 
 // c0 number, c1 more, c2 state, c3 time of finish, c4 fence, c5 run time, c6 deliveries, c7 start, c8 owner, c9 past,
 // c10 result
-constexpr const char* kPut = R"sql(
+constexpr const char* kPutFinished = R"sql(
   INSERT INTO done (seq, more, state, finished_at, fence, run_at, deliveries, started_at, owner, past, result)
   SELECT c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10 FROM batch)sql";
 
 // The row that begins before the number and holds it; the half of it from there on, and the rest.
-constexpr const char* kAcross = R"sql(
+constexpr const char* kFinishedAcross = R"sql(
   SELECT seq, more, result FROM done WHERE seq = (SELECT max(seq) FROM done WHERE seq < ?1) AND seq + more >= ?1)sql";
-constexpr const char* kCopyRest = R"sql(
+constexpr const char* kCopyFinished = R"sql(
   INSERT INTO done (seq, more, state, finished_at, fence, run_at, deliveries, started_at, owner, past, result)
-  SELECT ?2, ?3, state, finished_at, fence, run_at, deliveries, started_at, owner, past, ?4 FROM done
-    WHERE seq = ?1)sql";
-constexpr const char* kCutRow = "UPDATE done SET more = ?2, result = ?3 WHERE seq = ?1";
-constexpr const char* kDropRange = "DELETE FROM done WHERE seq BETWEEN ?1 AND ?2";
+  SELECT ?2, ?3, state, finished_at, fence, run_at, deliveries, started_at, owner, past, ?4 FROM done WHERE seq = ?1)sql";
+constexpr const char* kCutFinished = "UPDATE done SET more = ?2, result = ?3 WHERE seq = ?1";
+constexpr const char* kDropFinishedRange = "DELETE FROM done WHERE seq BETWEEN ?1 AND ?2";
 
 // So that a row with many results stays within a page, and one of them is as cheap to read as if it stood alone.
 constexpr std::size_t kResultsMost = 3000;
-
-void add_result(std::string& results, std::string_view result) {
-  add_number(results, static_cast<std::int64_t>(result.size()));
-  results += result;
-}
-
-std::string_view take_result(std::string_view& results) {
-  const auto size = static_cast<std::size_t>(take_number(results));
-  check(results.size() >= size, "the results of a row are whole");
-  const std::string_view result = results.substr(0, size);
-  results.remove_prefix(size);
-  return result;
-}
 
 // As they stand in a row: a result alone as it is.
 std::string packed(const std::vector<std::string_view>& results) {
   if (results.size() == 1) return std::string(results.front());
   std::string bytes;
-  for (const std::string_view result : results) add_result(bytes, result);
+  for (const std::string_view result : results) add_sized(bytes, result);
   return bytes;
 }
 
 std::vector<std::string_view> unpacked(std::string_view bytes, std::int64_t more) {
   if (more == 0) return {bytes};
   std::vector<std::string_view> results;
-  for (std::int64_t i = 0; i <= more; ++i) results.push_back(take_result(bytes));
+  for (std::int64_t i = 0; i <= more; ++i) results.push_back(take_sized(bytes));
   return results;
 }
 
 // No row holds jobs on both sides of it from now on.
-void part_before(Call& call, std::int64_t seq) {
+void part_finished_before(Call& call, std::int64_t seq) {
   std::int64_t first = 0;
   std::vector<std::string> halves;
   std::vector<std::int64_t> more;
   {
-    auto row = call.db.query(kAcross, seq);
+    auto row = call.db.query(kFinishedAcross, seq);
     if (!row.next()) return;
     first = row.integer(0);
     const std::vector<std::string_view> results = unpacked(row.bytes(2), row.integer(1));
@@ -77,8 +63,8 @@ void part_before(Call& call, std::int64_t seq) {
     halves = {packed({results.begin(), middle}), packed({middle, results.end()})};
     more = {seq - first - 1, first + row.integer(1) - seq};
   }
-  call.db.execute(kCopyRest, first, seq, more[1], Bytes{halves[1]});
-  call.db.execute(kCutRow, first, more[0], Bytes{halves[0]});
+  call.db.execute(kCopyFinished, first, seq, more[1], Bytes{halves[1]});
+  call.db.execute(kCutFinished, first, more[0], Bytes{halves[0]});
 }
 
 // Whether the second, with the next number, may stand in the row of the first.
@@ -91,7 +77,7 @@ bool share_a_row(const Delivery& a, const std::string& past_of_a, const Delivery
 }  // namespace
 
 std::optional<Delivery> find_finished(Call& call, std::int64_t seq) {
-  auto row = call.db.query(kFind, seq);
+  auto row = call.db.query(kFindFinished, seq);
   if (!row.next()) return std::nullopt;
   Delivery delivery{.seq = seq};
   delivery.state = static_cast<JobState>(row.integer(kCommonColumns));
@@ -124,8 +110,8 @@ void put_finished(Call& call, const std::vector<Delivery>& deliveries) {
       rows.push_back({i});
       continue;
     }
-    if (last->more == 0) add_result(last->results, deliveries[last->at].result);
-    add_result(last->results, d.result);
+    if (last->more == 0) add_sized(last->results, deliveries[last->at].result);
+    add_sized(last->results, d.result);
     last->more += 1;
   }
   call.db.batch().show(rows.size(), [&](std::size_t n, int column) {
@@ -145,15 +131,15 @@ void put_finished(Call& call, const std::vector<Delivery>& deliveries) {
       default: return Value::blob(row.more > 0 ? row.results : d.result);
     }
   });
-  call.db.execute(kPut);
+  call.db.execute(kPutFinished);
 }
 
 void drop_finished(Call& call, std::vector<std::int64_t> seqs) {
   std::sort(seqs.begin(), seqs.end());
   for (const SeqRange& range : ranges_of(seqs)) {
-    part_before(call, range.first);
-    part_before(call, range.last + 1);
-    call.db.execute(kDropRange, range.first, range.last);
+    part_finished_before(call, range.first);
+    part_finished_before(call, range.last + 1);
+    call.db.execute(kDropFinishedRange, range.first, range.last);
   }
 }
 

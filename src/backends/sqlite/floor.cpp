@@ -9,7 +9,6 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kRaise = "UPDATE meta SET value = ?1 WHERE key = 'floor'";
 // Looks at every job and lock: asked for only when a floor lies so far ahead that it is refused without.
 constexpr const char* kLargest = R"sql(
   SELECT max(coalesce((SELECT max(fence) FROM ready), 0), coalesce((SELECT max(fence) FROM run), 0),
@@ -28,7 +27,7 @@ Result<Fence> raise_floor(Call& call, const RaiseFloorRequest& request) {
       return fail(Code::refused, "a floor of " + std::to_string(request.floor) +
                                      " is more than a day ahead of the store's clock; at most " + std::to_string(most));
   }
-  call.db.execute(kRaise, request.floor);
+  raise_floor_to(call, request.floor);
   enter_in_trail(call, request.ns, request.act, "floor_raised", std::to_string(request.floor));
   return request.floor;
 }

@@ -31,26 +31,27 @@ constexpr const char* kPutRow =
     "INSERT INTO ready (queue_id, lane, rank, run_at, seq, more) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 constexpr const char* kMove = R"sql(
   UPDATE ready SET lane = ?6 WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at = ?4 AND seq = ?5)sql";
-constexpr const char* kDrop =
+constexpr const char* kDropReady =
     "DELETE FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at = ?4 AND seq = ?5";
 
 constexpr const char* kFindGroup = "SELECT id FROM grp WHERE home_id = ?1 AND name = ?2";
 constexpr const char* kAddGroup = "INSERT INTO grp (home_id, name) VALUES (?1, ?2)";
-constexpr const char* kJoin = "INSERT INTO member (group_id, place, seq) VALUES (?1, ?2, ?3)";
-constexpr const char* kLeave = "DELETE FROM member WHERE group_id = ?1 AND place = ?2";
+constexpr const char* kJoinGroup = "INSERT INTO member (group_id, place, seq) VALUES (?1, ?2, ?3)";
+constexpr const char* kLeaveGroup = "DELETE FROM member WHERE group_id = ?1 AND place = ?2";
 constexpr const char* kHead = "SELECT seq FROM member WHERE group_id = ?1 ORDER BY place LIMIT 1";
-constexpr const char* kSlotOfGroup = "SELECT 1 FROM slot WHERE group_id = ?1 LIMIT 1";
-constexpr const char* kSlotOfJob = "SELECT 1 FROM slot WHERE seq = ?1";
+constexpr const char* kAnySlotOfGroup = "SELECT 1 FROM slot WHERE group_id = ?1 LIMIT 1";
+constexpr const char* kAnySlotOfJob = "SELECT 1 FROM slot WHERE seq = ?1";
 constexpr const char* kFloor = "SELECT value FROM meta WHERE key = 'floor'";
+constexpr const char* kRaiseFloor = "UPDATE meta SET value = max(value, ?1) WHERE key = 'floor'";
 constexpr const char* kGroupFence = "SELECT fence FROM grp WHERE id = ?1";
 constexpr const char* kNoteFence = "UPDATE grp SET fence = ?2 WHERE id = ?1";
 
-bool slot_taken(Call& call, std::int64_t seq) { return call.db.number(kSlotOfJob, seq).has_value(); }
+bool slot_taken(Call& call, std::int64_t seq) { return call.db.number(kAnySlotOfJob, seq).has_value(); }
 
 // Whether group and own slot let the job out of the held lane.
 bool is_held(Call& call, const Delivery& delivery) {
   if (delivery.group_id &&
-      (head_of(call, *delivery.group_id) != delivery.seq || call.db.number(kSlotOfGroup, *delivery.group_id)))
+      (head_of(call, *delivery.group_id) != delivery.seq || call.db.number(kAnySlotOfGroup, *delivery.group_id)))
     return true;
   return slot_taken(call, delivery.seq);
 }
@@ -113,11 +114,11 @@ std::optional<Standing> find_standing(Call& call, std::int64_t seq) {
 
 void drop_standing(Call& call, const Standing& s) {
   if (s.more == 0) {
-    call.db.execute(kDrop, s.queue_id, s.lane, s.rank, s.run_at, s.seq);
+    call.db.execute(kDropReady, s.queue_id, s.lane, s.rank, s.run_at, s.seq);
     return;
   }
   const std::int64_t last = s.first + s.more;
-  call.db.execute(kDrop, s.queue_id, s.lane, s.rank, s.run_at, s.first);
+  call.db.execute(kDropReady, s.queue_id, s.lane, s.rank, s.run_at, s.first);
   if (s.first < s.seq) call.db.execute(kPutRow, s.queue_id, s.lane, s.rank, s.run_at, s.first, s.seq - 1 - s.first);
   if (s.seq < last) call.db.execute(kPutRow, s.queue_id, s.lane, s.rank, s.run_at, s.seq + 1, last - s.seq - 1);
 }
@@ -171,20 +172,20 @@ std::int64_t intern_group(Call& call, std::int64_t home_id, const std::string& n
 std::optional<std::int64_t> head_of(Call& call, std::int64_t group_id) { return call.db.number(kHead, group_id); }
 
 bool group_is_free(Call& call, std::int64_t group_id) {
-  return !head_of(call, group_id) && !call.db.number(kSlotOfGroup, group_id);
+  return !head_of(call, group_id) && !call.db.number(kAnySlotOfGroup, group_id);
 }
 
 void join_group(Call& call, std::int64_t group_id, std::int64_t place, std::int64_t seq) {
-  call.db.execute(kJoin, group_id, place, seq);
+  call.db.execute(kJoinGroup, group_id, place, seq);
 }
 
 void leave_group(Call& call, std::int64_t group_id, std::int64_t place) {
-  call.db.execute(kLeave, group_id, place);
+  call.db.execute(kLeaveGroup, group_id, place);
   open_head(call, group_id);
 }
 
 void open_head(Call& call, std::int64_t group_id) {
-  if (call.db.number(kSlotOfGroup, group_id)) return;
+  if (call.db.number(kAnySlotOfGroup, group_id)) return;
   if (const auto head = head_of(call, group_id)) open_job(call, *head);
 }
 
@@ -195,11 +196,14 @@ void open_job(Call& call, std::int64_t seq) {
 
 Fence floor_of_fences(Call& call) { return call.db.number(kFloor).value_or(0); }
 
+void raise_floor_to(Call& call, Fence fence) { call.db.execute(kRaiseFloor, fence); }
+
+Fence fence_of_group(Call& call, std::int64_t group_id) { return call.db.number(kGroupFence, group_id).value_or(0); }
+
 Result<Fence> mint_fence(Call& call, const Delivery& delivery, Fence floor) {
   const Fence own = std::max(delivery.fence, floor);
   if (!delivery.group_id) return next_fence(own, call.wall);
-  const Result<Fence> fence =
-      next_fence(std::max(own, call.db.number(kGroupFence, *delivery.group_id).value_or(0)), call.wall);
+  const Result<Fence> fence = next_fence(std::max(own, fence_of_group(call, *delivery.group_id)), call.wall);
   if (fence) call.db.execute(kNoteFence, *delivery.group_id, *fence);
   return fence;
 }

@@ -50,6 +50,9 @@ void open_job(Call& call, std::int64_t seq);
 
 // No fence is granted at or below it; asked for once in a call.
 Fence floor_of_fences(Call& call);
+// Never lowers it.
+void raise_floor_to(Call& call, Fence fence);
+Fence fence_of_group(Call& call, std::int64_t group_id);
 // The next fence of the job, above its last one, `floor`, and all that its group had, which remembers it. Its place is
 // known, if it has a group. Errors: refused.
 Result<Fence> mint_fence(Call& call, const Delivery& delivery, Fence floor);

@@ -6,7 +6,7 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kAdd = R"sql(
+constexpr const char* kAddAttempt = R"sql(
   INSERT INTO attempt (seq, delivery, fence, started_at, ended_at, ending, exit_status, owner, error)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))sql";
 constexpr const char* kTrim = "DELETE FROM attempt WHERE seq = ?1 AND delivery <= ?2";
@@ -18,9 +18,9 @@ std::optional<int> as_status(const std::optional<std::int64_t>& status) {
   return status ? std::optional(static_cast<int>(*status)) : std::nullopt;
 }
 
-void add(Call& call, std::int64_t seq, const Attempt& attempt) {
+void add_attempt(Call& call, std::int64_t seq, const Attempt& attempt) {
   const auto status = attempt.exit_status ? std::optional<std::int64_t>(*attempt.exit_status) : std::nullopt;
-  call.db.execute(kAdd, seq, attempt.delivery, attempt.fence, attempt.started_at.time_since_epoch().count(),
+  call.db.execute(kAddAttempt, seq, attempt.delivery, attempt.fence, attempt.started_at.time_since_epoch().count(),
                   attempt.ended_at->time_since_epoch().count(), static_cast<int>(attempt.end), status, attempt.owner,
                   attempt.error);
   call.db.execute(kTrim, seq, attempt.delivery - static_cast<std::int64_t>(kAttemptsKept));
@@ -55,11 +55,11 @@ void end_attempt(Call& call, const Delivery& delivery, AttemptEnd end, const Out
   attempt.end = end;
   attempt.exit_status = outcome.exit_status;
   if (has_error(end)) attempt.error = outcome.error;
-  add(call, delivery.seq, attempt);
+  add_attempt(call, delivery.seq, attempt);
 }
 
 void keep_attempt(Call& call, const Delivery& finished) {
-  if (finished.started_at) add(call, finished.seq, last_of(finished));
+  if (finished.started_at) add_attempt(call, finished.seq, last_of(finished));
 }
 
 Result<std::vector<Attempt>> attempts(Call& call, const std::string& ns, const JobId& id) {

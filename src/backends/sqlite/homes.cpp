@@ -17,9 +17,9 @@ constexpr const char* kHome = R"sql(
 constexpr const char* kPerKeyMost = "SELECT per_key_most FROM home WHERE id = ?1";
 constexpr const char* kIsLimited = "SELECT 1 FROM home WHERE id = ?1 AND (running_most > 0 OR per_key_most > 0)";
 constexpr const char* kStages = "SELECT id FROM queue WHERE home_id = ?1 ORDER BY id";
-constexpr const char* kRunning = R"sql(
+constexpr const char* kCountRunning = R"sql(
   SELECT coalesce(sum(live), 0) FROM claim INDEXED BY claim_bound WHERE queue_id = ?1 AND live > 0)sql";
-constexpr const char* kSlots = "SELECT count(*) FROM slot WHERE home_id = ?1 AND lease_end > ?2";
+constexpr const char* kCountSlots = "SELECT count(*) FROM slot WHERE home_id = ?1 AND lease_end > ?2";
 constexpr const char* kSet = R"sql(
   UPDATE home SET running_most = ?2, per_key_most = ?3, keep_done = ?4, keep_dead = ?5 WHERE id = ?1)sql";
 constexpr const char* kPause = "UPDATE home SET paused_at = ?2, paused_by = ?3, pause_reason = ?4 WHERE id = ?1";
@@ -35,7 +35,7 @@ constexpr const char* kHomes = R"sql(
          coalesce(sum(q.dead), 0), coalesce(sum(q.cancelled), 0)
   FROM home h LEFT JOIN queue q ON q.home_id = h.id WHERE h.ns_id = ?1
   GROUP BY h.id ORDER BY h.name)sql";
-constexpr const char* kOldest = R"sql(
+constexpr const char* kOldestReady = R"sql(
   SELECT min(run_at) FROM ready WHERE queue_id = ?1 AND lane = ?2 AND rank = ?3 AND run_at <= ?4)sql";
 
 // What was asked for, as a person would write it.
@@ -54,7 +54,7 @@ std::optional<WallTime> oldest_due(Call& call, std::int64_t home_id) {
   for (const std::int64_t queue_id : stages_of(call, home_id)) {
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
       each_rank(call, queue_id, lane, [&](std::int64_t rank) {
-        const auto run_at = call.db.number(kOldest, queue_id, lane, rank, call.wall_us());
+        const auto run_at = call.db.number(kOldestReady, queue_id, lane, rank, call.wall_us());
         if (run_at && (!oldest || *run_at < *oldest)) oldest = run_at;
         return true;
       });
@@ -91,8 +91,9 @@ std::vector<std::int64_t> stages_of(Call& call, std::int64_t home_id) {
 }
 
 std::int64_t slots_taken(Call& call, std::int64_t home_id) {
-  std::int64_t taken = call.db.number(kSlots, home_id, call.now_us()).value_or(0);
-  for (const std::int64_t queue_id : stages_of(call, home_id)) taken += call.db.number(kRunning, queue_id).value_or(0);
+  std::int64_t taken = call.db.number(kCountSlots, home_id, call.now_us()).value_or(0);
+  for (const std::int64_t queue_id : stages_of(call, home_id))
+    taken += call.db.number(kCountRunning, queue_id).value_or(0);
   return taken;
 }
 

@@ -10,20 +10,17 @@ namespace fenceline::sqlite {
 namespace {
 
 // Numbers of jobs after a cursor, row by row, in the order of enqueue; ?3 is a queue's name, or empty for all.
-constexpr const char* kRunning = R"sql(
+constexpr const char* kListRunning = R"sql(
   SELECT r.seq, r.more FROM run r CROSS JOIN claim c ON c.id = r.claim_id CROSS JOIN queue q ON q.id = c.queue_id
   WHERE r.seq >= coalesce((SELECT max(seq) FROM run WHERE seq <= ?2), 0) AND r.seq + r.more > ?2 AND q.ns_id = ?1
     AND (?3 = '' OR q.name = ?3)
   ORDER BY r.seq LIMIT ?4)sql";
-constexpr const char* kDone = R"sql(
-  SELECT d.seq, d.more FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq)
-    CROSS JOIN queue q ON q.id = j.queue_id
-  WHERE d.state = 3 AND d.seq >= coalesce((SELECT max(seq) FROM done WHERE seq <= ?2), 0) AND d.seq + d.more > ?2
-    AND q.ns_id = ?1
+constexpr const char* kListDone = R"sql(
+  SELECT d.seq, d.more FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) CROSS JOIN queue q ON q.id = j.queue_id
+  WHERE d.state = 3 AND d.seq >= coalesce((SELECT max(seq) FROM done WHERE seq <= ?2), 0) AND d.seq + d.more > ?2 AND q.ns_id = ?1
     AND (?3 = '' OR q.name = ?3) ORDER BY d.seq LIMIT ?4)sql";
-constexpr const char* kWaiting = R"sql(
-  SELECT w.seq, 0 FROM waiting w CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= w.seq)
-    CROSS JOIN queue q ON q.id = j.queue_id
+constexpr const char* kListWaiting = R"sql(
+  SELECT w.seq, 0 FROM waiting w CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= w.seq) CROSS JOIN queue q ON q.id = j.queue_id
   WHERE w.seq > ?2 AND q.ns_id = ?1 AND (?3 = '' OR q.name = ?3) ORDER BY w.seq LIMIT ?4)sql";
 constexpr const char* kFinishedBadly = R"sql(
   SELECT d.seq, 0 FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq)
@@ -105,9 +102,9 @@ std::vector<std::int64_t> list_numbers(Call& call, const JobsRequest& request, s
   if (!request.tag.empty()) read(call.db.query(kTagged, ns_id, after, queue, most, request.tag, state));
   else if (!request.state || request.state == JobState::ready)
     return list_jobs_or_ready(call, request, ns_id, after, static_cast<std::size_t>(most));
-  else if (request.state == JobState::running) read(call.db.query(kRunning, ns_id, after, queue, most));
-  else if (request.state == JobState::waiting) read(call.db.query(kWaiting, ns_id, after, queue, most));
-  else if (request.state == JobState::done) read(call.db.query(kDone, ns_id, after, queue, most));
+  else if (request.state == JobState::running) read(call.db.query(kListRunning, ns_id, after, queue, most));
+  else if (request.state == JobState::waiting) read(call.db.query(kListWaiting, ns_id, after, queue, most));
+  else if (request.state == JobState::done) read(call.db.query(kListDone, ns_id, after, queue, most));
   else read(call.db.query(kFinishedBadly, ns_id, after, queue, most, state));
   return seqs;
 }

@@ -21,8 +21,8 @@ namespace {
 constexpr const char* kSetStage = "UPDATE job SET queue_id = ?2 WHERE seq = ?1";
 
 // Why it is not made; empty: it is.
-std::string refusal(Call& call, const Delivery& delivery, const ItemRow& item, const ItemChange& change,
-                    const std::string& owner) {
+std::string refusal_of_change(Call& call, const Delivery& delivery, const ItemRow& item, const ItemChange& change,
+                              const std::string& owner) {
   if (change.fence) {
     if (delivery.fence != *change.fence) return "superseded";
     if (delivery.owner != owner) return "other_owner";
@@ -136,7 +136,7 @@ Result<ChangeItemsReply> change_items(Call& call, const ChangeItemsRequest& requ
     ItemRow item = find_item(call, *seq);
     if (item.request == request.request) continue;  // a repeat
     Delivery delivery = find_delivery(call, *seq);
-    if (std::string reason = refusal(call, delivery, item, change, request.owner); !reason.empty()) {
+    if (std::string reason = refusal_of_change(call, delivery, item, change, request.owner); !reason.empty()) {
       reply.refused.push_back({change.id, std::move(reason), delivery.fence, item.revision});
       continue;
     }

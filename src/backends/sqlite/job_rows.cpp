@@ -34,18 +34,15 @@ constexpr const char* kSomeAround = R"sql(
   WHERE id <= ?3)sql";
 
 // The row that begins before the number and holds it; the half of it from there on, and the rest.
-constexpr const char* kAcross = R"sql(
-  SELECT seq, more, id, ids, payload FROM job NOT INDEXED WHERE seq = (SELECT max(seq) FROM job WHERE seq < ?1)
-    AND seq + more >= ?1)sql";
-constexpr const char* kCopyRest = R"sql(
-  INSERT INTO job (seq, more, ns_id, id, last_id, queue_id, priority, attempts_max, created_at, run_at, flags, ids,
-    payload)
-  SELECT ?2, ?3, ns_id, ?4, ?5, queue_id, priority, attempts_max, created_at, run_at, flags, ?6,
-    iif(?3 = 0, CAST(?7 AS TEXT), ?7)
+constexpr const char* kJobsAcross = R"sql(
+  SELECT seq, more, id, ids, payload FROM job NOT INDEXED WHERE seq = (SELECT max(seq) FROM job WHERE seq < ?1) AND seq + more >= ?1)sql";
+constexpr const char* kCopyJobs = R"sql(
+  INSERT INTO job (seq, more, ns_id, id, last_id, queue_id, priority, attempts_max, created_at, run_at, flags, ids, payload)
+  SELECT ?2, ?3, ns_id, ?4, ?5, queue_id, priority, attempts_max, created_at, run_at, flags, ?6, iif(?3 = 0, CAST(?7 AS TEXT), ?7)
   FROM job WHERE seq = ?1)sql";
-constexpr const char* kCutRow = R"sql(
+constexpr const char* kCutJobs = R"sql(
   UPDATE job SET more = ?2, last_id = ?3, ids = ?4, payload = iif(?2 = 0, CAST(?5 AS TEXT), ?5) WHERE seq = ?1)sql";
-constexpr const char* kDropRange = "DELETE FROM job WHERE seq BETWEEN ?1 AND ?2";
+constexpr const char* kDropJobs = "DELETE FROM job WHERE seq BETWEEN ?1 AND ?2";
 
 // The last number of the row that holds this one.
 constexpr const char* kRunsUpTo =
@@ -57,19 +54,6 @@ constexpr std::size_t kIdBytes = 16;
 constexpr std::size_t kMillisecondBytes = 6;  // of a UUIDv7
 // Of ids and payloads: with the other columns a row stays within a page.
 constexpr std::size_t kRowBytesMost = 3900;
-
-void add_payload(std::string& payloads, std::string_view payload) {
-  add_number(payloads, static_cast<std::int64_t>(payload.size()));
-  payloads += payload;
-}
-
-std::string_view take_payload(std::string_view& payloads) {
-  const auto size = static_cast<std::size_t>(take_number(payloads));
-  check(payloads.size() >= size, "the payloads of a row are whole");
-  const std::string_view payload = payloads.substr(0, size);
-  payloads.remove_prefix(size);
-  return payload;
-}
 
 // Some jobs of a row as a row.
 struct Half {
@@ -87,7 +71,7 @@ Half half_of(std::string_view ids, const std::vector<std::string_view>& payloads
       static_cast<std::int64_t>(to - from) - 1, std::string(ids.substr(from * kIdBytes, (to - from) * kIdBytes)), {}};
   if (half.more == 0) half.payloads = payloads[from];
   else
-    for (std::size_t i = from; i < to; ++i) add_payload(half.payloads, payloads[i]);
+    for (std::size_t i = from; i < to; ++i) add_sized(half.payloads, payloads[i]);
   return half;
 }
 
@@ -97,26 +81,26 @@ std::optional<Bytes> if_shared(const Half& half, std::string_view bytes) {
 }
 
 // No row holds jobs on both sides of it from now on.
-void part_before(Call& call, std::int64_t seq) {
+void part_jobs_before(Call& call, std::int64_t seq) {
   std::int64_t first = 0;
   std::optional<Half> before;
   std::optional<Half> after;
   {
-    auto row = call.db.query(kAcross, seq);
+    auto row = call.db.query(kJobsAcross, seq);
     if (!row.next()) return;
     first = row.integer(0);
     const auto size = static_cast<std::size_t>(row.integer(1)) + 1;
     const std::string ids = row.text(2) + row.text(3);
     std::string_view rest = row.bytes(4);
     std::vector<std::string_view> payloads;
-    for (std::size_t i = 0; i < size; ++i) payloads.push_back(take_payload(rest));
+    for (std::size_t i = 0; i < size; ++i) payloads.push_back(take_sized(rest));
     const auto middle = static_cast<std::size_t>(seq - first);
     before = half_of(ids, payloads, 0, middle);
     after = half_of(ids, payloads, middle, size);
   }
-  call.db.execute(kCutRow, first, before->more, if_shared(*before, before->last()),
+  call.db.execute(kCutJobs, first, before->more, if_shared(*before, before->last()),
                   if_shared(*before, before->others()), Bytes{before->payloads});
-  call.db.execute(kCopyRest, first, seq, after->more, Bytes{after->id()}, if_shared(*after, after->last()),
+  call.db.execute(kCopyJobs, first, seq, after->more, Bytes{after->id()}, if_shared(*after, after->last()),
                   if_shared(*after, after->others()), Bytes{after->payloads});
 }
 
@@ -134,10 +118,10 @@ bool add_to_row(JobRow& row, const NewJob& first, const NewJob& last, const NewJ
   if (row.more == 0) {
     row.ids.reserve(kRowBytesMost / 4);
     row.payloads.reserve(kRowBytesMost);
-    add_payload(row.payloads, first.payload);
+    add_sized(row.payloads, first.payload);
   }
   row.ids += as_bytes(next.id);
-  add_payload(row.payloads, next.payload);
+  add_sized(row.payloads, next.payload);
   row.more += 1;
   return true;
 }
@@ -185,7 +169,7 @@ std::string_view JobWalk::payload() {
     payload_of_ = first_;
     payloads_ = rows_->bytes(15);
   }
-  for (; payload_of_ <= seq_; ++payload_of_) payload_ = take_payload(payloads_);
+  for (; payload_of_ <= seq_; ++payload_of_) payload_ = take_sized(payloads_);
   return payload_;
 }
 
@@ -278,16 +262,16 @@ std::vector<std::int64_t> idle_among(Call& call, const SeqRange& numbers, std::s
 }
 
 void have_own_row(Call& call, std::int64_t seq) {
-  part_before(call, seq);
-  part_before(call, seq + 1);
+  part_jobs_before(call, seq);
+  part_jobs_before(call, seq + 1);
 }
 
 void drop_jobs(Call& call, std::vector<std::int64_t> seqs) {
   std::sort(seqs.begin(), seqs.end());
   for (const SeqRange& range : ranges_of(seqs)) {
-    part_before(call, range.first);
-    part_before(call, range.last + 1);
-    call.db.execute(kDropRange, range.first, range.last);
+    part_jobs_before(call, range.first);
+    part_jobs_before(call, range.last + 1);
+    call.db.execute(kDropJobs, range.first, range.last);
   }
 }
 

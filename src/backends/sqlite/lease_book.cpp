@@ -26,9 +26,9 @@ constexpr const char* kPastBound =
     "SELECT id, exact, seqs FROM claim INDEXED BY claim_bound WHERE queue_id = ?1 AND live > 0 AND bound <= ?2";
 
 constexpr const char* kCorrect = "UPDATE claim SET bound = ?2, exact = ?3 WHERE id = ?1";
-constexpr const char* kLeave = "UPDATE claim SET live = live - ?2 WHERE id = ?1";
+constexpr const char* kLeaveClaim = "UPDATE claim SET live = live - ?2 WHERE id = ?1";
 // The whole of what is live was renewed: exact again. A part: an earlier end may be among the rest.
-constexpr const char* kRenew = R"sql(
+constexpr const char* kRenewClaim = R"sql(
   UPDATE claim SET bound = CASE WHEN live = ?3 THEN ?2 ELSE min(bound, ?2) END, exact = (live = ?3) WHERE id = ?1)sql";
 
 struct Correction {
@@ -53,7 +53,7 @@ bool earlier(const Delivery& a, const Delivery& b) {
 }
 
 // True if whatever else follows at `bound` or later cannot be among the first `enough`.
-bool complete(std::vector<Delivery>& found, std::size_t enough, std::int64_t bound) {
+bool are_complete(std::vector<Delivery>& found, std::size_t enough, std::int64_t bound) {
   if (enough == 0 || found.size() < enough) return enough == 0;
   const auto last = found.begin() + static_cast<std::ptrdiff_t>(enough) - 1;
   std::nth_element(found.begin(), last, found.end(), earlier);
@@ -67,7 +67,7 @@ std::vector<Delivery> run_out_of(Call& call, const char* sql, std::int64_t queue
   {
     auto rows = call.db.query(sql, queue_id, call.now_us());
     while (rows.next()) {
-      if (enough && complete(found, *enough, rows.integer(1))) break;
+      if (enough && are_complete(found, *enough, rows.integer(1))) break;
       std::vector<Delivery> live = members(call, rows.integer(0), rows.bytes(3));
       if (rows.integer(2) == 0 && !live.empty()) corrections.push_back(corrected(rows.integer(0), live));
       for (Delivery& delivery : live) {
@@ -156,11 +156,12 @@ std::int64_t count_run_out(Call& call, std::int64_t queue_id, std::int64_t most)
 }
 
 void leave_claims(Call& call, const std::vector<Delivery>& deliveries) {
-  for (const auto& [claim_id, count] : count_by_claim(deliveries)) call.db.execute(kLeave, claim_id, count);
+  for (const auto& [claim_id, count] : count_by_claim(deliveries)) call.db.execute(kLeaveClaim, claim_id, count);
 }
 
 void renew_claims(Call& call, const std::vector<Delivery>& deliveries, std::int64_t lease_end) {
-  for (const auto& [claim_id, count] : count_by_claim(deliveries)) call.db.execute(kRenew, claim_id, lease_end, count);
+  for (const auto& [claim_id, count] : count_by_claim(deliveries))
+    call.db.execute(kRenewClaim, claim_id, lease_end, count);
 }
 
 }  // namespace fenceline::sqlite

@@ -14,16 +14,15 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kFind = "SELECT id FROM limit_key WHERE home_id = ?1 AND name = ?2";
-constexpr const char* kAdd = "INSERT INTO limit_key (home_id, name) VALUES (?1, ?2)";
+constexpr const char* kFindLimitKey = "SELECT id FROM limit_key WHERE home_id = ?1 AND name = ?2";
+constexpr const char* kAddLimitKey = "INSERT INTO limit_key (home_id, name) VALUES (?1, ?2)";
 constexpr const char* kOfHome = "SELECT id FROM limit_key WHERE home_id = ?1 ORDER BY id";
 
 // A revoked delivery counts until the claim that finds its lease at its end; that claim chooses anew.
-constexpr const char* kTaken = R"sql(
+constexpr const char* kTakenOfKey = R"sql(
   SELECT (SELECT count(*) FROM run WHERE limit_id = ?1) + (SELECT count(*) FROM slot WHERE limit_id = ?1))sql";
-constexpr const char* kTakenNow = R"sql(
-  SELECT (SELECT count(*) FROM run WHERE limit_id = ?1) +
-    (SELECT count(*) FROM slot WHERE limit_id = ?1 AND lease_end > ?2))sql";
+constexpr const char* kTakenOfKeyNow = R"sql(
+  SELECT (SELECT count(*) FROM run WHERE limit_id = ?1) + (SELECT count(*) FROM slot WHERE limit_id = ?1 AND lease_end > ?2))sql";
 
 constexpr const char* kAllOf = R"sql(
   SELECT rank, run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3
@@ -121,7 +120,7 @@ void choose_in_lane(Call& call, std::int64_t limit_id, std::int64_t queue_id, st
 }
 
 std::int64_t free_slots_of(Call& call, std::int64_t limit_id, int most) {
-  return std::max<std::int64_t>(0, most - call.db.number(kTaken, limit_id).value_or(0));
+  return std::max<std::int64_t>(0, most - call.db.number(kTakenOfKey, limit_id).value_or(0));
 }
 
 std::vector<std::int64_t> keys_of(Call& call, std::int64_t home_id) {
@@ -174,13 +173,13 @@ void look_at(Call& call, std::int64_t queue_id, int most) {
 }  // namespace
 
 std::int64_t intern_limit_key(Call& call, std::int64_t home_id, const std::string& name) {
-  if (const auto known = call.db.number(kFind, home_id, name)) return *known;
-  call.db.execute(kAdd, home_id, name);
+  if (const auto known = call.db.number(kFindLimitKey, home_id, name)) return *known;
+  call.db.execute(kAddLimitKey, home_id, name);
   return call.db.last_insert_rowid();
 }
 
 std::int64_t key_slots_taken(Call& call, std::int64_t limit_id) {
-  return call.db.number(kTakenNow, limit_id, call.now_us()).value_or(0);
+  return call.db.number(kTakenOfKeyNow, limit_id, call.now_us()).value_or(0);
 }
 
 void choose_of_key(Call& call, std::int64_t home_id, std::int64_t limit_id) {

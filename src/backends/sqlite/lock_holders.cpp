@@ -18,7 +18,7 @@ constexpr long kFirstReadByte = 123;
 constexpr long kLastReadByte = 127;
 
 // A line of /proc/locks: "1: POSIX  ADVISORY  READ 4711 fd:01:1234567 124 124".
-std::vector<pid_t> holders(const std::string& path, const std::string& kind, long first, long last) {
+std::vector<pid_t> holders_of_bytes(const std::string& path, const std::string& kind, long first, long last) {
   struct stat file {};
   if (::stat((path + "-shm").c_str(), &file) != 0) return {};
   const std::string inode = ":" + std::to_string(file.st_ino);
@@ -47,10 +47,10 @@ std::string line_of(pid_t pid, const std::string& file, const std::string& begin
 }  // namespace
 
 std::vector<pid_t> readers_from_outside(const std::string& path) {
-  return holders(path, "READ", kFirstReadByte, kLastReadByte);
+  return holders_of_bytes(path, "READ", kFirstReadByte, kLastReadByte);
 }
 std::vector<pid_t> writers_from_outside(const std::string& path) {
-  return holders(path, "WRITE", kWriteByte, kWriteByte);
+  return holders_of_bytes(path, "WRITE", kWriteByte, kWriteByte);
 }
 
 bool is_stopped(pid_t pid) { return line_of(pid, "status", "State:").find('T') != std::string::npos; }

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/lock_rows.hpp"
 #include "backends/sqlite/verbs.hpp"
 
@@ -19,9 +20,8 @@ constexpr const char* kHolders = R"sql(
 constexpr const char* kHoldersCount =
     "SELECT count(*) FROM fenceline_lock_holder INDEXED BY fenceline_lock_last WHERE ns_id = ?1 AND resource = ?2 AND "
     "released = 0";
-constexpr const char* kWaiters = R"sql(
-  SELECT owner, place, since, mode FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3
-    ORDER BY turn LIMIT ?4)sql";
+constexpr const char* kWaitersShown = R"sql(
+  SELECT owner, place, since, mode FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3 ORDER BY turn LIMIT ?4)sql";
 constexpr const char* kWaitersCount =
     "SELECT count(*) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3";
 constexpr const char* kSeenAtGates = "SELECT 1 FROM sqlite_schema WHERE name = 'fenceline_fence'";
@@ -46,18 +46,14 @@ constexpr const char* kInUse = R"sql(
   UNION SELECT resource FROM fenceline_lock WHERE ns_id = ?1
     AND (mode <> 0 OR max(coalesce(bar, ?2), CASE WHEN freed IS NULL THEN lease_end + delay ELSE ?2 END) > ?2))sql";
 
-constexpr const char* kForgetWaiters = "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND heard <= ?2";
-constexpr const char* kForgetWithdrawn = "DELETE FROM fenceline_lock_withdrawn WHERE until <= ?1";
+constexpr const char* kForgetSilent = "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND heard <= ?2";
+constexpr const char* kForgetAllWithdrawn = "DELETE FROM fenceline_lock_withdrawn WHERE until <= ?1";
 constexpr const char* kToLookAt = R"sql(
   SELECT resource, look_at FROM fenceline_lock INDEXED BY fenceline_lock_look WHERE ns_id = ?1 AND look_at <= ?2
     ORDER BY look_at LIMIT ?3)sql";
 constexpr const char* kLookAgain = "UPDATE fenceline_lock SET look_at = ?3 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kForget = "DELETE FROM fenceline_lock WHERE ns_id = ?1 AND resource = ?2";
-constexpr const char* kForgetHolders = "DELETE FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2";
-constexpr const char* kRaiseFloor = "UPDATE meta SET value = max(value, ?1) WHERE key = 'floor'";
 
-// So many times what a step may remove, it may look at.
-constexpr std::size_t kLooksForEach = 10;
 constexpr std::int64_t kShown = static_cast<std::int64_t>(kLockPeopleShown);
 
 // The memory of gates is made when one first needs it.
@@ -95,7 +91,7 @@ class Inventory {
   void add_waiters(LockRow& row) {
     const std::int64_t unheard_since = call_.now_us() - Duration{kLockWaiterKeptFor}.count();
     {
-      auto rows = call_.db.query(kWaiters, ns_id_, row.resource, unheard_since, kShown);
+      auto rows = call_.db.query(kWaitersShown, ns_id_, row.resource, unheard_since, kShown);
       while (rows.next())
         row.waiters.push_back(
             {rows.text(0), rows.text(1), wall_time(rows.integer(2)), static_cast<LockMode>(rows.integer(3))});
@@ -112,14 +108,14 @@ class Inventory {
 };
 
 // A lock that may go, by the moment since when it is free.
-struct Over {
+struct FreeLock {
   std::int64_t free_from;
   std::string resource;
   Fence fence;
   LockMode mode;
   bool unclean;
 
-  bool operator<(const Over& other) const {
+  bool operator<(const FreeLock& other) const {
     return std::tie(free_from, resource) < std::tie(other.free_from, other.resource);
   }
 };
@@ -160,10 +156,10 @@ TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int 
   const std::int64_t now = call.now_us();
   const std::int64_t kept = Duration{kFreeLockKeptFor}.count();
   const auto most = static_cast<std::size_t>(limit);
-  call.db.execute(kForgetWaiters, ns_id, now - Duration{kLockWaiterKeptFor}.count());
-  call.db.execute(kForgetWithdrawn, now);
+  call.db.execute(kForgetSilent, ns_id, now - Duration{kLockWaiterKeptFor}.count());
+  call.db.execute(kForgetAllWithdrawn, now);
   TidyReply reply;
-  std::vector<Over> over;
+  std::vector<FreeLock> over;
   std::priority_queue<std::int64_t> first;  // since when the first of them, and one more, are free: the last on top
   std::vector<std::pair<std::string, std::int64_t>> put_off;
   std::size_t looks = 0;
@@ -191,13 +187,13 @@ TidyReply tidy_locks(Call& call, const std::string& ns, std::int64_t ns_id, int 
   if (over.size() > most) over.resize(most);
   Fence floor = 0;
   const bool gates = !over.empty() && gates_remember(call);
-  for (const Over& lock : over) {
+  for (const FreeLock& lock : over) {
     if (gates) call.db.execute(lock.unclean ? kMakeGateRemember : kTellGate, ns, lock.resource, lock.fence);
     floor = std::max(floor, lock.fence);
     call.db.execute(kForget, ns_id, lock.resource);
-    if (lock.mode == LockMode::shared) call.db.execute(kForgetHolders, ns_id, lock.resource);
+    if (lock.mode == LockMode::shared) forget_holders(call, ns_id, lock.resource);
   }
-  if (floor > 0) call.db.execute(kRaiseFloor, floor);
+  if (floor > 0) raise_floor_to(call, floor);
   reply.removed = static_cast<std::int64_t>(over.size());
   return reply;
 }

@@ -9,7 +9,7 @@ namespace {
 #define FENCELINE_LOCK_COLUMNS                                                                                    \
   "resource, fence, mode, to_its_end, owner, request, granted_at, lease_end, freed, delay, bar, place, pattern, " \
   "previous, broken, ended, minted, unclean"
-constexpr const char* kFind =
+constexpr const char* kFindLock =
     "SELECT " FENCELINE_LOCK_COLUMNS " FROM fenceline_lock WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kFindSlots =
     "SELECT " FENCELINE_LOCK_COLUMNS " FROM fenceline_lock WHERE ns_id = ?1 AND resource > ?2 AND resource < ?3";
@@ -19,9 +19,8 @@ constexpr const char* kLastHolder = R"sql(
   SELECT owner, request, granted_at, lease_end, released, place, previous
     FROM fenceline_lock_holder INDEXED BY fenceline_lock_last
   WHERE ns_id = ?1 AND resource = ?2 AND released = 0 ORDER BY lease_end DESC, owner LIMIT 1)sql";
-constexpr const char* kHolder = R"sql(
-  SELECT owner, request, granted_at, lease_end, released, place, previous FROM fenceline_lock_holder WHERE ns_id = ?1
-    AND resource = ?2 AND owner = ?3)sql";
+constexpr const char* kFindLockHolder = R"sql(
+  SELECT owner, request, granted_at, lease_end, released, place, previous FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3)sql";
 
 // What is looked at by tidy() stays where it is: see look_at in the schema.
 constexpr const char* kGrant = R"sql(
@@ -34,9 +33,8 @@ constexpr const char* kGrant = R"sql(
     bar = excluded.bar, bar_wall = excluded.bar_wall, place = excluded.place, pattern = excluded.pattern,
     previous = excluded.previous, unclean = max(unclean, excluded.unclean))sql";
 constexpr const char* kForgetHolders = "DELETE FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2";
-constexpr const char* kJoin = R"sql(
-  INSERT OR REPLACE INTO fenceline_lock_holder (ns_id, resource, owner, request, granted_at, lease_end, known_until,
-    released, place, previous)
+constexpr const char* kJoinPhase = R"sql(
+  INSERT OR REPLACE INTO fenceline_lock_holder (ns_id, resource, owner, request, granted_at, lease_end, known_until, released, place, previous)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9))sql";
 // Whether one of those to be forgotten did not release; null: there is none.
 constexpr const char* kOverHolders =
@@ -47,11 +45,11 @@ constexpr const char* kForgetOverHolders =
     "known_until <= ?3";
 constexpr const char* kUnclean = "UPDATE fenceline_lock SET unclean = 1 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kPattern = "UPDATE fenceline_lock SET pattern = ?3 WHERE ns_id = ?1 AND resource = ?2";
-constexpr const char* kRenew = "UPDATE fenceline_lock SET lease_end = ?3 WHERE ns_id = ?1 AND resource = ?2";
+constexpr const char* kRenewLock = "UPDATE fenceline_lock SET lease_end = ?3 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kRenewHolder =
     "UPDATE fenceline_lock_holder SET lease_end = ?4, known_until = ?5 WHERE ns_id = ?1 AND resource = ?2 AND owner = "
     "?3";
-constexpr const char* kFree = "UPDATE fenceline_lock SET freed = ?3 WHERE ns_id = ?1 AND resource = ?2";
+constexpr const char* kFreeLock = "UPDATE fenceline_lock SET freed = ?3 WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kFreeHolder =
     "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3";
 constexpr const char* kBreak = R"sql(
@@ -60,7 +58,7 @@ constexpr const char* kBreak = R"sql(
 constexpr const char* kFreeHolders =
     "UPDATE fenceline_lock_holder SET released = 1 WHERE ns_id = ?1 AND resource = ?2 AND released = 0";
 
-constexpr const char* kWaiters =
+constexpr const char* kLiveWaiters =
     "SELECT turn, owner, request, mode, heard FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3 "
     "ORDER BY turn";
 constexpr const char* kForgetWaiters =
@@ -72,10 +70,8 @@ constexpr const char* kTakePlace = R"sql(
 constexpr const char* kKeepPlace =
     "UPDATE fenceline_lock_waiter SET heard = ?4 WHERE ns_id = ?1 AND name = ?2 AND turn = ?3";
 constexpr const char* kGoToTheEnd = R"sql(
-  UPDATE fenceline_lock_waiter
-    SET turn = 1 + (SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2)
-    WHERE ns_id = ?1 AND name = ?2 AND turn = ?3)sql";
-constexpr const char* kLeave =
+  UPDATE fenceline_lock_waiter SET turn = 1 + (SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2) WHERE ns_id = ?1 AND name = ?2 AND turn = ?3)sql";
+constexpr const char* kLeaveQueue =
     "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND owner = ?3 AND request = ?4";
 
 LockRecord read_lock(const Rows& row) {
@@ -131,7 +127,7 @@ std::int64_t LockRecord::free_from() const {
 std::optional<LockRecord> find_lock(Call& call, std::int64_t ns_id, const std::string& resource) {
   std::optional<LockRecord> lock;
   {
-    auto row = call.db.query(kFind, ns_id, resource);
+    auto row = call.db.query(kFindLock, ns_id, resource);
     if (row.next()) lock = read_lock(row);
   }
   if (lock) add_last_holder(call, ns_id, *lock);
@@ -153,13 +149,17 @@ std::vector<std::optional<LockRecord>> find_slots(Call& call, std::int64_t ns_id
 
 std::optional<LockLease> lease_of(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner) {
   if (lock.mode == LockMode::exclusive) return lock.lease && lock.lease->owner == owner ? lock.lease : std::nullopt;
-  auto row = call.db.query(kHolder, ns_id, lock.resource, owner);
+  auto row = call.db.query(kFindLockHolder, ns_id, lock.resource, owner);
   return read_holder(row);
+}
+
+void forget_holders(Call& call, std::int64_t ns_id, const std::string& resource) {
+  call.db.execute(kForgetHolders, ns_id, resource);
 }
 
 void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockGrant& grant,
                  const std::optional<LockRecord>& before) {
-  if (before && before->mode == LockMode::shared) call.db.execute(kForgetHolders, ns_id, grant.resource);
+  if (before && before->mode == LockMode::shared) forget_holders(call, ns_id, grant.resource);
   const bool shared = request.mode == LockMode::shared;
   const Duration barred = request.to_its_end ? request.ttl : request.hold_at_least;
   const bool has_bar = barred > Duration{0};
@@ -173,7 +173,7 @@ void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, 
                   request.pattern, grant.previous_owner, call.now_us() + Duration{kFreeLockKeptFor}.count(),
                   grant.previous_owner.empty() ? 0 : 1);
   if (!shared) return;
-  call.db.execute(kJoin, ns_id, grant.resource, request.owner, request.request, call.wall_us(), lease_end,
+  call.db.execute(kJoinPhase, ns_id, grant.resource, request.owner, request.request, call.wall_us(), lease_end,
                   lease_end + request.ttl.count(), request.place, grant.previous_owner);
 }
 
@@ -183,20 +183,20 @@ void join_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, c
     call.db.execute(kForgetOverHolders, ns_id, lock.resource, call.now_us());
   }
   const std::int64_t lease_end = call.now_us() + request.ttl.count();
-  call.db.execute(kJoin, ns_id, lock.resource, request.owner, request.request, call.wall_us(), lease_end,
+  call.db.execute(kJoinPhase, ns_id, lock.resource, request.owner, request.request, call.wall_us(), lease_end,
                   lease_end + request.ttl.count(), request.place, std::string());
   if (lock.pattern != request.pattern) call.db.execute(kPattern, ns_id, lock.resource, request.pattern);
 }
 
 void renew_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner, Duration ttl) {
   const std::int64_t lease_end = call.now_us() + ttl.count();
-  if (lock.mode == LockMode::exclusive) call.db.execute(kRenew, ns_id, lock.resource, lease_end);
+  if (lock.mode == LockMode::exclusive) call.db.execute(kRenewLock, ns_id, lock.resource, lease_end);
   else call.db.execute(kRenewHolder, ns_id, lock.resource, owner, lease_end, lease_end + ttl.count());
 }
 
 void release_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner) {
   if (lock.mode == LockMode::shared) call.db.execute(kFreeHolder, ns_id, lock.resource, owner);
-  call.db.execute(kFree, ns_id, lock.resource, call.now_us());
+  call.db.execute(kFreeLock, ns_id, lock.resource, call.now_us());
 }
 
 void end_phase(Call& call, std::int64_t ns_id, const LockRecord& lock, Fence fence, const std::string& break_request) {
@@ -206,7 +206,7 @@ void end_phase(Call& call, std::int64_t ns_id, const LockRecord& lock, Fence fen
 
 std::vector<LockPlace> live_waiters(Call& call, std::int64_t ns_id, const std::string& name) {
   std::vector<LockPlace> places;
-  auto rows = call.db.query(kWaiters, ns_id, name, unheard_since(call));
+  auto rows = call.db.query(kLiveWaiters, ns_id, name, unheard_since(call));
   while (rows.next())
     places.push_back(
         {rows.integer(0), rows.text(1), rows.text(2), static_cast<LockMode>(rows.integer(3)), rows.integer(4)});
@@ -229,7 +229,7 @@ void go_to_the_end(Call& call, std::int64_t ns_id, const std::string& name, std:
 
 bool leave_queue(Call& call, std::int64_t ns_id, const std::string& name, const std::string& owner,
                  const std::string& request) {
-  call.db.execute(kLeave, ns_id, name, owner, request);
+  call.db.execute(kLeaveQueue, ns_id, name, owner, request);
   return call.db.changes() > 0;
 }
 

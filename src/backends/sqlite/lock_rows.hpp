@@ -62,6 +62,8 @@ void begin_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, 
 void join_phase(Call& call, std::int64_t ns_id, const AcquireRequest& request, const LockRecord& lock);
 void renew_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner, Duration ttl);
 void release_lease(Call& call, std::int64_t ns_id, const LockRecord& lock, const std::string& owner);
+// Those of a shared phase that is over.
+void forget_holders(Call& call, std::int64_t ns_id, const std::string& resource);
 // Ends all that holds, bars or delays it.
 void end_phase(Call& call, std::int64_t ns_id, const LockRecord& lock, Fence fence, const std::string& break_request);
 

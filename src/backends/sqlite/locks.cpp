@@ -113,8 +113,8 @@ LockHeld held_by(Call& call, const std::string& name, const RequestStanding& sta
   return held;
 }
 
-Result<LockGrant> grant(Call& call, std::int64_t ns_id, const AcquireRequest& request, const std::string& name,
-                        const RequestStanding& standing, const std::optional<LockRecord>& lock, Fence floor) {
+Result<LockGrant> grant_lock(Call& call, std::int64_t ns_id, const AcquireRequest& request, const std::string& name,
+                             const RequestStanding& standing, const std::optional<LockRecord>& lock, Fence floor) {
   if (standing.joins) {
     join_phase(call, ns_id, request, *lock);
     return LockGrant{name, lock->fence, ""};
@@ -160,7 +160,8 @@ Result<AcquireReply> acquire(Call& call, const AcquireRequest& request) {
   const Fence floor = floor_of_fences(call);
   for (std::size_t i = 0; i < standings.size(); ++i) {
     const std::string& name = request.names[i];
-    Result<LockGrant> granted = grant(call, ns_id, request, name, standings[i], known[i][standings[i].slot], floor);
+    Result<LockGrant> granted =
+        grant_lock(call, ns_id, request, name, standings[i], known[i][standings[i].slot], floor);
     if (!granted) return std::unexpected(granted.error());
     reply.grants.push_back(std::move(*granted));
     for (const std::int64_t turn : standings[i].silent) go_to_the_end(call, ns_id, name, turn);

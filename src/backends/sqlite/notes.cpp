@@ -8,9 +8,8 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kProgress = R"sql(
-  INSERT INTO note (seq, percent, word) VALUES (?1, ?2, ?3) ON CONFLICT (seq) DO UPDATE
-    SET percent = excluded.percent, word = excluded.word)sql";
+constexpr const char* kPutProgress = R"sql(
+  INSERT INTO note (seq, percent, word) VALUES (?1, ?2, ?3) ON CONFLICT (seq) DO UPDATE SET percent = excluded.percent, word = excluded.word)sql";
 constexpr const char* kLengths = "SELECT chunks, kept, dropped, delivery, sent FROM note WHERE seq = ?1";
 constexpr const char* kSetLengths = R"sql(
   INSERT INTO note (seq, chunks, kept, dropped, delivery, sent) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -18,7 +17,7 @@ constexpr const char* kSetLengths = R"sql(
     delivery = excluded.delivery,
     sent = excluded.sent)sql";
 constexpr const char* kAddChunk = "INSERT INTO log (seq, n, delivery, at, bytes) VALUES (?1, ?2, ?3, ?4, ?5)";
-constexpr const char* kOldest = "SELECT id, length(bytes) FROM log WHERE seq = ?1 ORDER BY n LIMIT 1";
+constexpr const char* kOldestChunk = "SELECT id, length(bytes) FROM log WHERE seq = ?1 ORDER BY n LIMIT 1";
 constexpr const char* kDropChunk = "DELETE FROM log WHERE id = ?1";
 constexpr const char* kCutChunk = "UPDATE log SET bytes = substr(bytes, ?2 + 1) WHERE id = ?1";
 constexpr const char* kChunks = "SELECT n, delivery, at, bytes FROM log WHERE seq = ?1 AND n > ?2 ORDER BY n LIMIT ?3";
@@ -45,7 +44,7 @@ void trim_log(Call& call, std::int64_t seq, Lengths& lengths) {
     std::int64_t chunk = 0;
     std::int64_t size = 0;
     {
-      auto row = call.db.query(kOldest, seq);
+      auto row = call.db.query(kOldestChunk, seq);
       if (!row.next()) return;
       chunk = row.integer(0);
       size = row.integer(1);
@@ -95,7 +94,7 @@ Result<RecordReply> record(Call& call, const RecordRequest& request) {
       reply.refused.push_back({note.id, note.fence, there ? there->fence : 0, there ? "superseded" : "not_found"});
       continue;
     }
-    if (note.progress) call.db.execute(kProgress, there->seq, note.progress->percent, note.progress->note);
+    if (note.progress) call.db.execute(kPutProgress, there->seq, note.progress->percent, note.progress->note);
     add_to_log(call, *there, note);
   }
   return reply;

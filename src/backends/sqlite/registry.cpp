@@ -35,12 +35,12 @@ std::string pack_holdings(const std::vector<Holding>& holdings) {
 }
 
 std::vector<Holding> unpack_holdings(std::string_view bytes) {
-  constexpr std::size_t kIdBytes = 16;
-  constexpr std::size_t kBytes = kIdBytes + sizeof(Fence);
+  constexpr std::size_t kIdBytesOfHolding = sizeof(JobId::bytes);
+  constexpr std::size_t kBytes = kIdBytesOfHolding + sizeof(Fence);
   std::vector<Holding> holdings(bytes.size() / kBytes);
   for (std::size_t i = 0; i < holdings.size(); ++i) {
-    std::memcpy(holdings[i].id.bytes.data(), bytes.data() + i * kBytes, kIdBytes);
-    std::memcpy(&holdings[i].fence, bytes.data() + i * kBytes + kIdBytes, sizeof(Fence));
+    std::memcpy(holdings[i].id.bytes.data(), bytes.data() + i * kBytes, kIdBytesOfHolding);
+    std::memcpy(&holdings[i].fence, bytes.data() + i * kBytes + kIdBytesOfHolding, sizeof(Fence));
   }
   return holdings;
 }
@@ -63,6 +63,11 @@ std::vector<std::string> split(std::string_view joined) {
 }
 
 }  // namespace
+
+std::optional<WorkerOrder> order_told(Call& call, std::int64_t ns_id, const std::string& owner) {
+  const auto told = call.db.number(kTold, ns_id, owner);
+  return told ? std::optional(static_cast<WorkerOrder>(*told)) : std::nullopt;
+}
 
 Result<void> report_worker(Call& call, const WorkerReport& report) {
   const std::int64_t ns_id = call.names.intern_namespace(report.ns);
@@ -107,10 +112,9 @@ Result<std::vector<WorkerRow>> workers(Call& call, const std::string& ns) {
 
 Result<void> order_worker(Call& call, const OrderRequest& request) {
   const auto ns_id = call.names.find_namespace(request.ns);
-  const auto told = ns_id ? call.db.number(kTold, *ns_id, request.owner) : std::nullopt;
-  if (!told)
+  const auto before = ns_id ? order_told(call, *ns_id, request.owner) : std::nullopt;
+  if (!before)
     return fail(Code::not_found, "no worker " + request.owner + " is known; `fenceline workers list` shows them");
-  const auto before = static_cast<WorkerOrder>(*told);
   if (before == request.order) return {};
   if (before == WorkerOrder::stop)
     return fail(Code::refused, "worker " + request.owner + " was told to stop: start another one");

@@ -10,7 +10,7 @@ namespace {
   "s.changed_at, s.paused_at, s.paused_by, "                                                                  \
   "s.pause_reason, s.changed, s.changed_duplicates, s.moved, s.moved_duplicates, s.ticks"
 constexpr int kSpecColumn = 18;
-constexpr const char* kFind =
+constexpr const char* kFindSchedule =
     "SELECT " FENCELINE_SCHEDULE_COLUMNS " FROM fenceline_schedule s WHERE s.ns_id = ?1 AND s.name = ?2";
 constexpr const char* kChanged = "SELECT " FENCELINE_SCHEDULE_COLUMNS R"sql(, p.spec
   FROM fenceline_schedule s INDEXED BY fenceline_schedule_version
@@ -23,9 +23,8 @@ constexpr const char* kAfter = "SELECT " FENCELINE_SCHEDULE_COLUMNS R"sql(, p.sp
 #undef FENCELINE_SCHEDULE_COLUMNS
 constexpr const char* kSpec = "SELECT spec FROM fenceline_schedule_spec WHERE ns_id = ?1 AND name = ?2";
 
-constexpr const char* kPut = R"sql(
-  INSERT INTO fenceline_schedule (ns_id, name, revision, version, removed, resolved_to, counts_from, fired_to, bar,
-    created_at, changed_at, paused_at, paused_by, pause_reason,
+constexpr const char* kPutSchedule = R"sql(
+  INSERT INTO fenceline_schedule (ns_id, name, revision, version, removed, resolved_to, counts_from, fired_to, bar, created_at, changed_at, paused_at, paused_by, pause_reason,
                                   changed, changed_duplicates, moved, moved_duplicates, ticks)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
   ON CONFLICT DO UPDATE SET revision = excluded.revision, version = excluded.version, removed = excluded.removed,
@@ -41,10 +40,9 @@ constexpr const char* kPutAccount = R"sql(
   UPDATE fenceline_schedule SET resolved_to = ?3, fired_to = ?4, moved = ?5, moved_duplicates = ?6, ticks = ?7
     WHERE ns_id = ?1 AND name = ?2)sql";
 
-constexpr const char* kCount = "SELECT version, bar FROM fenceline_schedule_count WHERE ns_id = ?1";
-constexpr const char* kPutCount = R"sql(
-  INSERT INTO fenceline_schedule_count (ns_id, version, bar) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE
-    SET version = excluded.version, bar = excluded.bar)sql";
+constexpr const char* kScheduleCount = "SELECT version, bar FROM fenceline_schedule_count WHERE ns_id = ?1";
+constexpr const char* kPutScheduleCount = R"sql(
+  INSERT INTO fenceline_schedule_count (ns_id, version, bar) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET version = excluded.version, bar = excluded.bar)sql";
 
 // Numbers one after the other; most have none, which is null.
 std::string pack_instants(const std::vector<WallTime>& instants) {
@@ -90,7 +88,7 @@ std::vector<ScheduleRecord> read_with_specs(Rows rows) {
 }  // namespace
 
 std::optional<ScheduleRecord> find_schedule(Call& call, std::int64_t ns_id, const std::string& name) {
-  auto row = call.db.query(kFind, ns_id, name);
+  auto row = call.db.query(kFindSchedule, ns_id, name);
   return row.next() ? std::optional(read_schedule(row)) : std::nullopt;
 }
 
@@ -109,12 +107,12 @@ std::vector<ScheduleRecord> schedules_after(Call& call, std::int64_t ns_id, cons
 }
 
 ScheduleCount schedule_count(Call& call, std::int64_t ns_id) {
-  auto row = call.db.query(kCount, ns_id);
+  auto row = call.db.query(kScheduleCount, ns_id);
   return row.next() ? ScheduleCount{row.integer(0), wall_time(row.integer(1))} : ScheduleCount{};
 }
 
 void put_schedule_count(Call& call, std::int64_t ns_id, const ScheduleCount& count) {
-  call.db.execute(kPutCount, ns_id, count.version, us(count.bar));
+  call.db.execute(kPutScheduleCount, ns_id, count.version, us(count.bar));
 }
 
 void put_schedule(Call& call, std::int64_t ns_id, const ScheduleRecord& schedule) {
@@ -122,7 +120,7 @@ void put_schedule(Call& call, std::int64_t ns_id, const ScheduleRecord& schedule
   const std::string changed = pack_instants(schedule.changed.duplicates);
   const std::string moved = pack_instants(schedule.moved.duplicates);
   const SchedulePause pause = row.paused.value_or(SchedulePause{});
-  call.db.execute(kPut, ns_id, row.name, row.revision, row.version, row.removed ? 1 : 0, us(row.resolved_to),
+  call.db.execute(kPutSchedule, ns_id, row.name, row.revision, row.version, row.removed ? 1 : 0, us(row.resolved_to),
                   us(row.counts_from), us(row.fired_to), us(row.bar), us(row.created_at), us(row.changed_at),
                   row.paused ? std::optional(us(pause.at)) : std::nullopt, pause.by, pause.reason, schedule.changed.id,
                   maybe_bytes(changed), schedule.moved.id, maybe_bytes(moved), schedule.ticks);

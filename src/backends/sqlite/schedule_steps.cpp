@@ -18,15 +18,13 @@ constexpr const char* kRangeBefore = R"sql(
   SELECT first, last, count, reason FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first <= ?3
     ORDER BY first DESC LIMIT 1)sql";
 constexpr const char* kSkip = R"sql(
-  INSERT INTO fenceline_tick_range (ns_id, schedule, first, last, count, reason, at, owner, place)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))sql";
-constexpr const char* kJoin = R"sql(
-  UPDATE fenceline_tick_range SET last = ?4, count = count + ?5, at = ?6, owner = ?7, place = ?8 WHERE ns_id = ?1
-    AND schedule = ?2 AND first = ?3)sql";
-constexpr const char* kCut =
+  INSERT INTO fenceline_tick_range (ns_id, schedule, first, last, count, reason, at, owner, place) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))sql";
+constexpr const char* kLengthenRange = R"sql(
+  UPDATE fenceline_tick_range SET last = ?4, count = count + ?5, at = ?6, owner = ?7, place = ?8 WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3)sql";
+constexpr const char* kCutRange =
     "UPDATE fenceline_tick_range SET last = ?4, count = ?5 WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3";
 constexpr const char* kDropAfter = "DELETE FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first > ?3";
-constexpr const char* kDrop = "DELETE FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3";
+constexpr const char* kDropRange = "DELETE FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3";
 
 std::optional<SkippedTicks> range_before(Call& call, std::int64_t ns_id, const std::string& name, WallTime at) {
   auto row = call.db.query(kRangeBefore, ns_id, name, us(at));
@@ -45,8 +43,8 @@ void skip(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const Skippe
   const std::optional<SkippedTicks> before = range_before(call, ns_id, name, range.first);
   if (before && before->reason == range.reason && before->last > schedule.row.counts_from &&
       !fired_between(call, ns_id, name, before->last, range.first)) {
-    call.db.execute(kJoin, ns_id, name, us(before->first), us(range.last), range.count, call.wall_us(), writer.owner,
-                    writer.place);
+    call.db.execute(kLengthenRange, ns_id, name, us(before->first), us(range.last), range.count, call.wall_us(),
+                    writer.owner, writer.place);
     return;
   }
   call.db.execute(kSkip, ns_id, name, us(range.first), us(range.last), range.count, range.reason, call.wall_us(),
@@ -110,7 +108,7 @@ bool open_ranges_after(Call& call, std::int64_t ns_id, ScheduleRecord& schedule,
   if (across.has_value() != kept.has_value()) return false;
   if (across && (kept->first != across->first || kept->reason != across->reason || kept->count >= across->count))
     return false;
-  if (across) call.db.execute(kCut, ns_id, name, us(kept->first), us(kept->last), kept->count);
+  if (across) call.db.execute(kCutRange, ns_id, name, us(kept->first), us(kept->last), kept->count);
   call.db.execute(kDropAfter, ns_id, name, us(to));
   schedule.ticks -= call.db.changes();
   return true;
@@ -122,7 +120,7 @@ void drop_ranges_beyond(Call& call, std::int64_t ns_id, ScheduleRecord& schedule
   schedule.ticks -= call.db.changes();
   const std::optional<SkippedTicks> across = range_before(call, ns_id, name, at);
   if (!across || across->last <= at) return;
-  call.db.execute(kDrop, ns_id, name, us(across->first));
+  call.db.execute(kDropRange, ns_id, name, us(across->first));
   schedule.ticks -= 1;
 }
 

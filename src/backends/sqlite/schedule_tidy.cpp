@@ -28,7 +28,7 @@ constexpr const char* kFull =
     "SELECT name, ticks, " FENCELINE_GOES_UP_TO
     " FROM fenceline_schedule s INDEXED BY fenceline_schedule_full WHERE ns_id = ?1 AND ticks > 10000";
 #undef FENCELINE_GOES_UP_TO
-constexpr const char* kNext = R"sql(
+constexpr const char* kNextTick = R"sql(
   SELECT tick, 1 FROM fenceline_tick WHERE ns_id = ?1 AND schedule = ?2 AND tick > ?3 AND tick <= ?4
   UNION ALL SELECT first, 0 FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first > ?3
     ORDER BY 1 LIMIT 1)sql";
@@ -46,26 +46,28 @@ constexpr const char* kRemnants = R"sql(
 constexpr const char* kForgetSchedule = "DELETE FROM fenceline_schedule WHERE ns_id = ?1 AND name = ?2";
 constexpr const char* kForgetSpec = "DELETE FROM fenceline_schedule_spec WHERE ns_id = ?1 AND name = ?2";
 
-constexpr std::int64_t kSinceEver = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kBeforeEveryTick = std::numeric_limits<std::int64_t>::min();
 
 // A row of a tick or a range that may go.
-struct Over {
+struct OverTick {
   std::int64_t tick;
   std::string schedule;
   bool fired;
 
-  bool operator<(const Over& other) const { return std::tie(tick, schedule) < std::tie(other.tick, other.schedule); }
+  bool operator<(const OverTick& other) const {
+    return std::tie(tick, schedule) < std::tie(other.tick, other.schedule);
+  }
 };
 
-std::optional<Over> next_of(Call& call, std::int64_t ns_id, const std::string& schedule, std::int64_t after,
-                            std::int64_t up_to) {
-  auto row = call.db.query(kNext, ns_id, schedule, after, up_to);
-  return row.next() ? std::optional(Over{row.integer(0), schedule, row.integer(1) != 0}) : std::nullopt;
+std::optional<OverTick> next_of(Call& call, std::int64_t ns_id, const std::string& schedule, std::int64_t after,
+                                std::int64_t up_to) {
+  auto row = call.db.query(kNextTick, ns_id, schedule, after, up_to);
+  return row.next() ? std::optional(OverTick{row.integer(0), schedule, row.integer(1) != 0}) : std::nullopt;
 }
 
 // Of schedules with too many rows the smallest, up to `most` over all of them: a seek for each that is met, and one for
 // each such schedule.
-void add_excess(Call& call, std::int64_t ns_id, std::size_t most, std::set<Over>& over) {
+void add_excess(Call& call, std::int64_t ns_id, std::size_t most, std::set<OverTick>& over) {
   struct Excess {
     std::int64_t rows;
     std::int64_t up_to;
@@ -75,12 +77,12 @@ void add_excess(Call& call, std::int64_t ns_id, std::size_t most, std::set<Over>
     auto rows = call.db.query(kFull, ns_id);
     while (rows.next()) too_many[rows.text(0)] = {rows.integer(1) - kTicksKeptMost, rows.integer(2)};
   }
-  std::set<Over> heads;
+  std::set<OverTick> heads;
   for (const auto& [schedule, excess] : too_many) {
-    if (auto first = next_of(call, ns_id, schedule, kSinceEver, excess.up_to)) heads.insert(std::move(*first));
+    if (auto first = next_of(call, ns_id, schedule, kBeforeEveryTick, excess.up_to)) heads.insert(std::move(*first));
   }
   for (std::size_t met = 0; met < most && !heads.empty(); ++met) {
-    Over smallest = std::move(heads.extract(heads.begin()).value());
+    OverTick smallest = std::move(heads.extract(heads.begin()).value());
     Excess& excess = too_many.at(smallest.schedule);
     if (--excess.rows > 0) {
       if (auto next = next_of(call, ns_id, smallest.schedule, smallest.tick, excess.up_to))
@@ -91,8 +93,8 @@ void add_excess(Call& call, std::int64_t ns_id, std::size_t most, std::set<Over>
 }
 
 // The smallest of those that may go, at most so many; and whether there are more.
-std::set<Over> find_over(Call& call, std::int64_t ns_id, std::size_t most, bool& more) {
-  std::set<Over> over;
+std::set<OverTick> find_over(Call& call, std::int64_t ns_id, std::size_t most, bool& more) {
+  std::set<OverTick> over;
   {
     auto rows = call.db.query(kOld, ns_id, call.wall_us() - Duration{kTicksKeptFor}.count(),
                               static_cast<std::int64_t>(most + 1));
@@ -104,13 +106,13 @@ std::set<Over> find_over(Call& call, std::int64_t ns_id, std::size_t most, bool&
   return over;
 }
 
-void forget_ticks(Call& call, std::int64_t ns_id, const std::set<Over>& over) {
+void forget_ticks(Call& call, std::int64_t ns_id, const std::set<OverTick>& over) {
   struct Gone {
     std::int64_t bar = 0;
     std::int64_t rows = 0;
   };
   std::map<std::string, Gone> gone;
-  for (const Over& one : over) {
+  for (const OverTick& one : over) {
     call.db.execute(one.fired ? kForgetTick : kForgetRange, ns_id, one.schedule, one.tick);
     Gone& of = gone[one.schedule];
     of.rows += 1;
@@ -148,7 +150,7 @@ std::size_t forget_removed(Call& call, std::int64_t ns_id, std::size_t most, boo
 TidyReply tidy_ticks(Call& call, std::int64_t ns_id, int limit) {
   TidyReply reply;
   const auto most = static_cast<std::size_t>(limit);
-  const std::set<Over> over = find_over(call, ns_id, most, reply.more);
+  const std::set<OverTick> over = find_over(call, ns_id, most, reply.more);
   forget_ticks(call, ns_id, over);
   reply.removed = static_cast<std::int64_t>(over.size() + forget_removed(call, ns_id, most, reply.more));
   return reply;

@@ -26,7 +26,7 @@ std::vector<std::optional<Delivery>> find_all(Call& call, const std::string& ns,
 }
 
 // The reasons that all verbs of a holder share, in the order of the header; empty: sent by the newest holder.
-std::string refusal(const std::optional<Delivery>& there, Fence sent, const std::string& owner) {
+std::string refusal_of_word(const std::optional<Delivery>& there, Fence sent, const std::string& owner) {
   if (!there) return "not_found";
   if (there->fence != sent) return "superseded";
   if (there->owner != owner) return "other_owner";
@@ -97,7 +97,7 @@ Result<SettleReply> settle(Call& call, const SettleRequest& request) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Settlement& sent = request.settlements[i];
     std::optional<Delivery>& there = found[i];
-    std::string reason = refusal(there, sent.fence, request.owner);
+    std::string reason = refusal_of_word(there, sent.fence, request.owner);
     if (reason.empty() && there->state != JobState::running) {
       if (there->last_outcome == static_cast<std::int64_t>(sent.outcome.kind)) continue;  // a repeat
       reason = is_finished(there->state) ? "finished" : "settled";
@@ -123,7 +123,7 @@ Result<ExtendReply> extend(Call& call, const ExtendRequest& request) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Holding& sent = request.jobs[i];
     const std::optional<Delivery>& there = found[i];
-    std::string reason = refusal(there, sent.fence, request.owner);
+    std::string reason = refusal_of_word(there, sent.fence, request.owner);
     if (reason.empty()) {
       if (is_finished(there->state)) reason = "finished";
       else if (there->state != JobState::running) reason = "settled";

@@ -12,15 +12,13 @@ namespace {
 constexpr const char* kKeep = R"sql(
   INSERT OR REPLACE INTO slot (seq, ns_id, home_id, queue_id, group_id, limit_id, fence, lease_end, owner)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))sql";
-constexpr const char* kEnded =
+constexpr const char* kSlotsThatEnded =
     "SELECT seq, home_id, queue_id, group_id, limit_id FROM slot WHERE home_id = ?1 AND lease_end <= ?2";
-constexpr const char* kOfJob = R"sql(
+constexpr const char* kSlotOfHolder = R"sql(
   SELECT seq, home_id, queue_id, group_id, limit_id FROM slot WHERE seq = ?1 AND owner = ?2 AND fence = ?3)sql";
-constexpr const char* kFree = "DELETE FROM slot WHERE seq = ?1";
-constexpr const char* kOfOwner = R"sql(
-  SELECT j.id, s.fence, s.seq FROM slot s CROSS JOIN job j ON j.seq = s.seq WHERE s.ns_id = ?1 AND s.owner = ?2
-    AND s.lease_end > ?3 ORDER BY j.id)sql";
-constexpr const char* kTold = "SELECT told FROM worker WHERE ns_id = ?1 AND owner = ?2";
+constexpr const char* kFreeSlot = "DELETE FROM slot WHERE seq = ?1";
+constexpr const char* kSlotsOfOwner = R"sql(
+  SELECT j.id, s.fence, s.seq FROM slot s CROSS JOIN job j ON j.seq = s.seq WHERE s.ns_id = ?1 AND s.owner = ?2 AND s.lease_end > ?3 ORDER BY j.id)sql";
 
 struct Slot {
   std::int64_t seq;
@@ -36,7 +34,7 @@ void read_slots(Rows rows, std::vector<Slot>& slots) {
 }
 
 void free_slots(Call& call, const std::vector<Slot>& slots) {
-  for (const Slot& slot : slots) call.db.execute(kFree, slot.seq);
+  for (const Slot& slot : slots) call.db.execute(kFreeSlot, slot.seq);
   for (const Slot& slot : slots) {
     // A head is let out by its group: the job itself may not be the first of it any more.
     if (slot.group_id) open_head(call, *slot.group_id);
@@ -57,7 +55,7 @@ void keep_slot(Call& call, std::int64_t ns_id, const Delivery& delivery) {
 
 void free_ended_slots(Call& call, std::int64_t home_id) {
   std::vector<Slot> slots;
-  read_slots(call.db.query(kEnded, home_id, call.now_us()), slots);
+  read_slots(call.db.query(kSlotsThatEnded, home_id, call.now_us()), slots);
   free_slots(call, slots);
 }
 
@@ -67,7 +65,7 @@ Result<void> stopped(Call& call, const StoppedRequest& request) {
   std::vector<Slot> slots;
   for (const Holding& holding : request.jobs) {
     if (const auto seq = find_seq(call, *ns_id, holding.id))
-      read_slots(call.db.query(kOfJob, *seq, request.owner, holding.fence), slots);
+      read_slots(call.db.query(kSlotOfHolder, *seq, request.owner, holding.fence), slots);
   }
   free_slots(call, slots);
   return {};
@@ -77,8 +75,8 @@ Result<OrdersReply> orders(Call& call, const std::string& ns, const std::string&
   OrdersReply reply;
   const auto ns_id = call.names.find_namespace(ns);
   if (!ns_id) return reply;
-  reply.order = static_cast<WorkerOrder>(call.db.number(kTold, *ns_id, owner).value_or(0));
-  auto rows = call.db.query(kOfOwner, *ns_id, owner, call.now_us());
+  reply.order = order_told(call, *ns_id, owner).value_or(WorkerOrder::work);
+  auto rows = call.db.query(kSlotsOfOwner, *ns_id, owner, call.now_us());
   while (rows.next()) {
     reply.revoked.push_back({as_id(rows.bytes(0)), rows.integer(1)});
     if (find_delivery(call, rows.integer(2)).fence == rows.integer(1)) reply.held.push_back(reply.revoked.back());

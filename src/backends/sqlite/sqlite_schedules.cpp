@@ -12,20 +12,20 @@ using sqlite::write;
 
 namespace {
 
-void add(Weight& weight, const TickStep& step) {
+void add_step(Weight& weight, const TickStep& step) {
   weight.rows += step.fired.size() + step.skipped.size();
   for (const FiredTick& fired : step.fired) weight.bytes += fired.job.payload.size();
 }
 
 Weight weight_of(const StepRequest& request) {
   Weight weight{request.steps.size(), 0};
-  for (const TickStep& step : request.steps) add(weight, step);
+  for (const TickStep& step : request.steps) add_step(weight, step);
   return weight;
 }
 
 Weight weight_of(const ChangeScheduleRequest& request) {
   Weight weight{1, request.spec.size()};
-  if (request.step) add(weight, *request.step);
+  if (request.step) add_step(weight, *request.step);
   if (request.job) weight.bytes += request.job->payload.size();
   return weight;
 }

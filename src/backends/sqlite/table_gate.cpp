@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace fenceline::sqlite {
 namespace {
 

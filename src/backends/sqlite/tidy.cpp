@@ -9,6 +9,7 @@
 #include "backends/sqlite/delivery.hpp"
 #include "backends/sqlite/effect_rows.hpp"
 #include "backends/sqlite/finished.hpp"
+#include "backends/sqlite/gates.hpp"
 #include "backends/sqlite/homes.hpp"
 #include "backends/sqlite/job_rows.hpp"
 #include "backends/sqlite/lock_rows.hpp"
@@ -21,8 +22,8 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kHomes = "SELECT id FROM home WHERE ns_id = ?1 ORDER BY id";
-constexpr const char* kEnded =
+constexpr const char* kHomesOf = "SELECT id FROM home WHERE ns_id = ?1 ORDER BY id";
+constexpr const char* kEndedBefore =
     "SELECT at, n, seqs FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at <= ?3 ORDER BY at, n";
 constexpr const char* kForgetEnded = "DELETE FROM ended WHERE queue_id = ?1 AND kind = ?2 AND at = ?3 AND n = ?4";
 constexpr const char* kAskAgain = R"sql(
@@ -40,12 +41,9 @@ constexpr const char* kKeyUntil =
 
 // Kinds of `ended`: done, and dead or cancelled, by when they finished; the same that had their unique key when their
 // retention was over, by when to ask again.
-constexpr int kDone = 0;
-constexpr int kNotDone = 1;
+constexpr int kEndedDone = 0;
+constexpr int kEndedOther = 1;
 constexpr int kAskedAgain = 2;  // added to one of the others
-
-// So many times what a step may remove, it may look at.
-constexpr std::size_t kLooksForEach = 10;
 
 constexpr const char* kForgetKey = "DELETE FROM unique_key WHERE home_id = ?1 AND name = ?2 AND seq = ?3";
 constexpr const char* kForgetTag = "DELETE FROM tag WHERE ns_id = ?1 AND name = ?2 AND seq = ?3";
@@ -57,19 +55,17 @@ constexpr const char* kForgetRows[] = {"DELETE FROM attempt WHERE seq IN (SELECT
                                        "DELETE FROM effect WHERE seq IN (SELECT c0 FROM batch)",
                                        "DELETE FROM fenceline_item WHERE seq IN (SELECT c0 FROM batch)"};
 
-constexpr const char* kRaiseFloor = "UPDATE meta SET value = max(value, ?1) WHERE key = 'floor'";
 constexpr const char* kRaiseSeqFloor =
     "UPDATE meta SET value = max(value, coalesce((SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1), 0)) WHERE key "
     "= 'seq_floor'";
 constexpr const char* kJobOfGroup = "SELECT 1 FROM job WHERE group_id = ?1 LIMIT 1";
-constexpr const char* kGroupFence = "SELECT fence FROM grp WHERE id = ?1";
 constexpr const char* kForgetGroup = "DELETE FROM grp WHERE id = ?1";
 constexpr const char* kJobOfLimitKey = "SELECT 1 FROM job WHERE limit_id = ?1 LIMIT 1";
 constexpr const char* kForgetLimitKey = "DELETE FROM limit_key WHERE id = ?1";
 constexpr const char* kForgetAliases = "DELETE FROM alias WHERE ns_id = ?1 AND at <= ?2";
 constexpr const char* kForgetBatches = "DELETE FROM batch_name WHERE ns_id = ?1 AND first_seen <= ?2";
 
-struct Over {
+struct OverJob {
   std::int64_t finished_at;
   std::int64_t seq;
   std::int64_t queue_id;
@@ -79,7 +75,7 @@ struct Over {
   std::optional<std::int64_t> group_id;
   std::optional<std::int64_t> limit_id;
 
-  bool operator<(const Over& other) const {
+  bool operator<(const OverJob& other) const {
     return std::tie(finished_at, seq) < std::tie(other.finished_at, other.seq);
   }
 };
@@ -128,7 +124,7 @@ class Retention {
  private:
   void look_at_rows(std::int64_t queue_id, int kind, std::int64_t at_most, std::int64_t finished_until) {
     std::size_t found = 0;
-    auto rows = call_.db.query(kEnded, queue_id, kind, at_most);
+    auto rows = call_.db.query(kEndedBefore, queue_id, kind, at_most);
     while (found <= most_ && rows.next()) {
       if (looks_left_ == 0) {
         cut_short_ = true;
@@ -156,23 +152,23 @@ class Retention {
     }
   }
 
-  std::optional<Over> still_so(const EndedRow& row, std::int64_t seq) {
+  std::optional<OverJob> still_so(const EndedRow& row, std::int64_t seq) {
     auto found = call_.db.query(kState, seq);
     if (!found.next()) return std::nullopt;
     const auto state = static_cast<JobState>(found.integer(0));
     const std::int64_t finished_at = found.integer(5);
-    const int kind = state == JobState::done ? kDone : kNotDone;
+    const int kind = state == JobState::done ? kEndedDone : kEndedOther;
     if (kind != row.kind % kAskedAgain || found.integer(6) != row.queue_id) return std::nullopt;
     if (row.kind < kAskedAgain && finished_at != row.at) return std::nullopt;
-    return Over{
+    return OverJob{
         finished_at,           seq, row.queue_id, state, found.integer(1), found.integer(2), found.maybe_integer(3),
         found.maybe_integer(4)};
   }
 
   // Where a job that has to stay is met next: it is not looked at in every step until then. One that was retried since,
   // or whose queue keeps jobs longer now, is back among those that wait for the end of their retention.
-  std::optional<Place> asked_again_at(const Over& over, std::int64_t finished_until) {
-    const int kind = over.state == JobState::done ? kDone : kNotDone;
+  std::optional<Place> asked_again_at(const OverJob& over, std::int64_t finished_until) {
+    const int kind = over.state == JobState::done ? kEndedDone : kEndedOther;
     if (over.finished_at > finished_until) return Place{over.queue_id, kind, over.finished_at};
     if ((over.flags & kHasUniqueKey) == 0) return std::nullopt;
     const auto until = call_.db.number(kKeyUntil, call_.names.home_of(over.queue_id), extras_of(call_, over.seq).key,
@@ -183,7 +179,7 @@ class Retention {
 
   void forget_ended() {
     std::set<std::int64_t> gone;
-    for (const Over& over : over_) gone.insert(over.seq);
+    for (const OverJob& over : over_) gone.insert(over.seq);
     for (EndedRow& row : rows_) {
       std::erase_if(row.seqs, [&](std::int64_t seq) { return gone.contains(seq); });
       if (row.seqs.size() == row.size) continue;
@@ -196,7 +192,7 @@ class Retention {
     Fence floor = 0;
     std::set<std::int64_t> groups;
     std::set<std::int64_t> limit_keys;
-    for (const Over& over : over_) {
+    for (const OverJob& over : over_) {
       floor = std::max(floor, over.fence);
       call_.left(over.queue_id, over.state);
       if (over.group_id) groups.insert(*over.group_id);
@@ -208,20 +204,20 @@ class Retention {
     }
     call_.db.execute(kRaiseSeqFloor);
     std::vector<std::int64_t> seqs;
-    for (const Over& over : over_) seqs.push_back(over.seq);
+    for (const OverJob& over : over_) seqs.push_back(over.seq);
     drop_finished(call_, seqs);
     drop_jobs(call_, std::move(seqs));
     call_.db.batch().show(over_.size(), [&](std::size_t row, int) { return Value::integer(over_[row].seq); });
     for (const char* sql : kForgetRows) call_.db.execute(sql);
     for (const std::int64_t group_id : groups) {
       if (call_.db.number(kJobOfGroup, group_id)) continue;
-      floor = std::max(floor, call_.db.number(kGroupFence, group_id).value_or(0));
+      floor = std::max(floor, fence_of_group(call_, group_id));
       call_.db.execute(kForgetGroup, group_id);
     }
     for (const std::int64_t limit_id : limit_keys) {
       if (!call_.db.number(kJobOfLimitKey, limit_id)) call_.db.execute(kForgetLimitKey, limit_id);
     }
-    call_.db.execute(kRaiseFloor, floor);
+    raise_floor_to(call_, floor);
   }
 
   Call& call_;
@@ -231,7 +227,7 @@ class Retention {
   bool some_doubt_;         // some effect of the namespace is an intent
   bool cut_short_ = false;  // there was more to look at
   std::map<Place, std::vector<std::int64_t>> ask_again_;
-  std::vector<Over> over_;
+  std::vector<OverJob> over_;
   std::vector<EndedRow> rows_;
   std::set<std::int64_t> seen_;
 };
@@ -294,7 +290,7 @@ Result<TidyReply> tidy(Call& call, const TidyRequest& request) {
   if (!ns_id) return TidyReply{};
   std::vector<std::int64_t> homes;
   {
-    auto rows = call.db.query(kHomes, *ns_id);
+    auto rows = call.db.query(kHomesOf, *ns_id);
     while (rows.next()) homes.push_back(rows.integer(0));
   }
   Retention retention(call, *ns_id, static_cast<std::size_t>(request.limit));
@@ -302,8 +298,8 @@ Result<TidyReply> tidy(Call& call, const TidyRequest& request) {
     free_ended_slots(call, home_id);
     const QueueSettings settings = read_home(call, home_id).settings;
     for (const std::int64_t queue_id : stages_of(call, home_id)) {
-      retention.look(queue_id, kDone, settings.keep_done);
-      retention.look(queue_id, kNotDone, settings.keep_dead);
+      retention.look(queue_id, kEndedDone, settings.keep_done);
+      retention.look(queue_id, kEndedOther, settings.keep_dead);
     }
   }
   TidyReply reply = retention.remove();
@@ -330,7 +326,7 @@ Result<void> remove_namespace(Call& call, const std::string& ns, const Act& act)
       largest = std::max(largest, call.db.number(kLargestOfNumbers, range.first, range.last).value_or(0));
       for (const char* sql : kRemoveNumbers) call.db.execute(sql, range.first, range.last);
     }
-    call.db.execute(kRaiseFloor, largest);
+    raise_floor_to(call, largest);
     call.db.execute(kRaiseSeqFloor);
     tell_gates(call, ns, *ns_id);
     wake_all_locks(call, ns, *ns_id);

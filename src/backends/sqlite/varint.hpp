@@ -1,4 +1,4 @@
-// Numbers in blobs: seven bits a byte, the least first; the last byte is below 128.
+// Numbers in blobs: seven bits a byte, the least first; the last byte is below 128. Texts: their length, then they.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,20 @@ inline std::int64_t take_number(std::string_view& bytes) {
   }
   check(false, "a number in a blob is whole");
   return 0;
+}
+
+inline void add_sized(std::string& out, std::string_view text) {
+  add_number(out, static_cast<std::int64_t>(text.size()));
+  out += text;
+}
+
+// Takes it off the front.
+inline std::string_view take_sized(std::string_view& bytes) {
+  const auto size = static_cast<std::size_t>(take_number(bytes));
+  check(bytes.size() >= size, "a text in a blob is whole");
+  const std::string_view text = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  return text;
 }
 
 }  // namespace fenceline::sqlite

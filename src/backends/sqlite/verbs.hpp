@@ -127,6 +127,12 @@ Result<std::vector<TrailEntry>> trail(Call& call, const std::string& ns, int lim
 std::vector<std::int64_t> known_queues(Call& call, const std::string& ns, const std::vector<std::string>& queues,
                                        const std::string& stage);
 
+// So many times what a step of tidy() may remove, it may look at.
+inline constexpr std::size_t kLooksForEach = 10;
+
+// What the worker was told last; empty: nobody knows it.
+std::optional<WorkerOrder> order_told(Call& call, std::int64_t ns_id, const std::string& owner);
+
 // In the trail, in the transaction of the act.
 void enter_in_trail(Call& call, const std::string& ns, const Act& act, const std::string& what,
                     const std::string& subject);

@@ -13,16 +13,17 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr const char* kPut = "INSERT INTO waiting (seq, fence, run_at, deliveries, past) VALUES (?1, ?2, ?3, ?4, ?5)";
-constexpr const char* kDrop = "DELETE FROM waiting WHERE seq = ?1";
-constexpr const char* kAmong = "SELECT seq FROM waiting WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq";
+constexpr const char* kPutWaiting =
+    "INSERT INTO waiting (seq, fence, run_at, deliveries, past) VALUES (?1, ?2, ?3, ?4, ?5)";
+constexpr const char* kDropWaiting = "DELETE FROM waiting WHERE seq = ?1";
+constexpr const char* kWaitingAmong = "SELECT seq FROM waiting WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq";
 
 }  // namespace
 
 void put_waiting(Call& call, JobState from, Delivery& delivery) {
   delivery.state = JobState::waiting;
   const std::string past = pack_past(delivery);
-  call.db.execute(kPut, delivery.seq, delivery.fence, delivery.run_at, delivery.deliveries,
+  call.db.execute(kPutWaiting, delivery.seq, delivery.fence, delivery.run_at, delivery.deliveries,
                   past.empty() ? std::nullopt : std::optional(Bytes{past}));
   if (from != JobState::waiting) call.moved(delivery.queue_id, from, JobState::waiting);
 }
@@ -47,7 +48,7 @@ void hold(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& deliv
 }
 
 void release(Call& call, Delivery& delivery) {
-  call.db.execute(kDrop, delivery.seq);
+  call.db.execute(kDropWaiting, delivery.seq);
   add_place(call, delivery);
   delivery.state = JobState::ready;
   call.moved(delivery.queue_id, JobState::waiting, JobState::ready);
@@ -55,13 +56,13 @@ void release(Call& call, Delivery& delivery) {
 }
 
 void drop_waiting(Call& call, std::int64_t seq) {
-  call.db.execute(kDrop, seq);
+  call.db.execute(kDropWaiting, seq);
   wait_for_none(call, seq);
 }
 
 std::vector<std::int64_t> waiting_among(Call& call, const SeqRange& numbers) {
   std::vector<std::int64_t> found;
-  auto rows = call.db.query(kAmong, numbers.first, numbers.last);
+  auto rows = call.db.query(kWaitingAmong, numbers.first, numbers.last);
   while (rows.next()) found.push_back(rows.integer(0));
   return found;
 }

@@ -17,8 +17,8 @@
 namespace fenceline::sqlite {
 namespace {
 
-constexpr std::size_t kSlots = 1024;
-constexpr std::size_t kBytes = kSlots * sizeof(std::uint32_t);
+constexpr std::size_t kWakeSlots = 1024;
+constexpr std::size_t kBytes = kWakeSlots * sizeof(std::uint32_t);
 constexpr std::size_t kEveryQueue = 0;
 constexpr timespec kLongestWait{1, 0};
 
@@ -28,7 +28,7 @@ std::size_t slot_of(const QueueName& name) {
     for (const char c : *part) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
     hash = (hash ^ 0xff) * 1099511628211ULL;
   }
-  return 1 + hash % (kSlots - 1);
+  return 1 + hash % (kWakeSlots - 1);
 }
 
 // Every byte is written: a hole in the file would be a signal when the disk is full.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/trackers/lenient_json.hpp"
+#include "base/text.hpp"
 #include "base/utc_text.hpp"
 #include "fenceline/version.hpp"
 
@@ -16,10 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kPage = 100;
+constexpr int kGithubPage = 100;
 constexpr Duration kSecondaryPause = std::chrono::minutes{1};  // GitHub asks for at least that if it does not say more
 
-Account account_of(const json& user) {
+Account github_account(const json& user) {
   return {.id = std::to_string(number_at(user, "id")), .name = text_at(user, "login")};
 }
 
@@ -74,7 +75,7 @@ ItemState state_of(const json& issue) {
           .title = text_at(issue, "title"),
           .body = text_of(text_at(issue, "body")),
           .url = text_at(issue, "html_url"),
-          .author = account_of(member(issue, "user")),
+          .author = github_account(member(issue, "user")),
           .labels = labels_of(member(issue, "labels")),
           .status = {},
           .open = text_at(issue, "state") == "open",
@@ -84,7 +85,7 @@ ItemState state_of(const json& issue) {
 
 Comment comment_of(const json& comment) {
   Comment read{.id = std::to_string(number_at(comment, "id")),
-               .author = account_of(member(comment, "user")),
+               .author = github_account(member(comment, "user")),
                .text = text_of(text_at(comment, "body")),
                .created_at = time_of(text_at(comment, "created_at")),
                .edited_at = std::nullopt};
@@ -103,7 +104,7 @@ std::optional<Move> move_of(const json& event) {
   if (kind == kKinds.end()) return std::nullopt;
   return Move{.kind = kind->second,
               .what = text_at(member(event, "label"), "name"),
-              .by = account_of(member(event, "actor")),
+              .by = github_account(member(event, "actor")),
               .at = time_of(text_at(event, "created_at"))};
 }
 
@@ -133,7 +134,7 @@ class Github final : public Tracker {
     const auto body = verb.json(*response);
     if (!body) return std::unexpected(body.error());
     if (number_at(*body, "id") <= 0) return verb.fail(TroubleKind::unavailable, "its answer names no user");
-    return verb.answer(account_of(*body));
+    return verb.answer(github_account(*body));
   }
 
   Answer<std::vector<ItemState>> list(const ListRequest& request) override {
@@ -164,7 +165,7 @@ class Github final : public Tracker {
       item.state = state_of(*body);
     }
     if (request.comments) {
-      const auto all = every_page(verb, issue_path(request.item) + "/comments?", kCommentsMax + kPage,
+      const auto all = every_page(verb, issue_path(request.item) + "/comments?", kCommentsMax + kGithubPage,
                                   [&](const json& comment) { item.comments.push_back(comment_of(comment)); });
       if (!all) return std::unexpected(all.error());
       if (item.comments.size() > static_cast<std::size_t>(kCommentsMax))
@@ -243,9 +244,9 @@ class Github final : public Tracker {
   // `path` has a query, if only its question mark.
   std::expected<void, Trouble> every_page(HttpVerb& verb, const std::string& path, int most,
                                           const std::function<void(const json&)>& take) {
-    for (int page = 1; (page - 1) * kPage < most; ++page) {
-      const auto response = verb.get(path + (path.ends_with('?') ? "" : "&") + "per_page=" + std::to_string(kPage) +
-                                     "&page=" + std::to_string(page));
+    for (int page = 1; (page - 1) * kGithubPage < most; ++page) {
+      const auto response = verb.get(path + (path.ends_with('?') ? "" : "&") +
+                                     "per_page=" + std::to_string(kGithubPage) + "&page=" + std::to_string(page));
       if (!response) return std::unexpected(response.error());
       if (response->status != 200) return verb.fail(*response);
       const auto body = verb.json(*response);

@@ -7,6 +7,7 @@
 #include "backends/trackers/http_verb.hpp"
 #include "backends/trackers/lenient_json.hpp"
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "tracker/hmac.hpp"
 
 namespace fenceline::tracker {

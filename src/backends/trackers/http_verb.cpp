@@ -94,12 +94,6 @@ std::unexpected<Trouble> HttpVerb::fail(const http::Response& response) const {
   return fail(TroubleKind::refused, why);
 }
 
-std::string lower_case(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  return text;
-}
-
 WallTime time_of(const std::string& text) {
   int year = 0;
   unsigned month = 0;

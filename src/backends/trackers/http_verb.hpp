@@ -62,9 +62,6 @@ class HttpVerb {
   bool changes_ = false;
 };
 
-// ASCII letters alone: names of repositories and hosts mean the same in either case.
-std::string lower_case(std::string text);
-
 // "2026-11-16T14:37:54Z", fractions allowed. The epoch if it is no such time: what a tracker says is data.
 WallTime time_of(const std::string& text);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/trackers/lenient_json.hpp"
+#include "base/text.hpp"
 #include "base/utc_text.hpp"
 #include "fenceline/version.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kPage = 100;
+constexpr int kRedminePage = 100;
 constexpr std::int64_t kProbes = 32;
 constexpr std::string_view kEmptied = "(withdrawn)";
 
@@ -23,7 +24,7 @@ struct Status {
   bool closed = false;
 };
 
-Account account_of(const json& user) {
+Account redmine_account(const json& user) {
   return {.id = std::to_string(number_at(user, "id")), .name = text_at(user, "name")};
 }
 
@@ -68,9 +69,9 @@ class Redmine final : public Tracker {
     }
     if (request.changed_after) which += "&updated_on=" + http::escaped(">=" + utc_text(*request.changed_after));
     const std::string path = "/issues.json?project_id=" + http::escaped(project_) +
-                             "&subproject_id=%21%2A&status_id=" + which + "&sort=id&limit=" + std::to_string(kPage) +
-                             "&offset=";
-    for (int offset = 0; offset < kItemsMax; offset += kPage) {
+                             "&subproject_id=%21%2A&status_id=" + which +
+                             "&sort=id&limit=" + std::to_string(kRedminePage) + "&offset=";
+    for (int offset = 0; offset < kItemsMax; offset += kRedminePage) {
       const auto response = verb.get(path + std::to_string(offset));
       if (!response) return std::unexpected(response.error());
       if (response->status != 200) return verb.fail(*response);
@@ -79,7 +80,7 @@ class Redmine final : public Tracker {
       const json issues = member(*body, "issues");
       for (const json& issue : issues)
         if (issue.is_object()) found.insert_or_assign(number_at(issue, "id"), state_of(issue));
-      if (!issues.is_array() || offset + kPage >= number_at(*body, "total_count")) break;
+      if (!issues.is_array() || offset + kRedminePage >= number_at(*body, "total_count")) break;
     }
     std::vector<ItemState> items;
     for (auto& [id, item] : found) items.push_back(std::move(item));
@@ -269,7 +270,7 @@ class Redmine final : public Tracker {
             .title = text_at(issue, "subject"),
             .body = text_of(text_at(issue, "description")),
             .url = place_.base + "/issues/" + id,
-            .author = account_of(member(issue, "author")),
+            .author = redmine_account(member(issue, "author")),
             .labels = {},
             .status = text_at(status, "name"),
             .open = !flag_at(status, "is_closed"),
@@ -299,7 +300,7 @@ class Redmine final : public Tracker {
   }
 
   static void take_journal(const json& journal, const std::vector<Status>& known, Item& item) {
-    const Account by = account_of(member(journal, "user"));
+    const Account by = redmine_account(member(journal, "user"));
     const WallTime at = time_of(text_at(journal, "created_on"));
     if (const std::string notes = text_at(journal, "notes"); !notes.empty() && notes != kEmptied)
       item.comments.push_back({.id = std::to_string(number_at(journal, "id")),

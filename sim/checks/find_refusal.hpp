@@ -1,0 +1,16 @@
+// What a reply refused of what was asked.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+namespace fenceline::sim {
+
+// The refusal whose `member` is the key; null: there is none.
+template <class Refused, class Key>
+const Refused* find_refusal(const std::vector<Refused>& refused, const Key& key, Key Refused::*member) {
+  const auto found = std::ranges::find(refused, key, member);
+  return found == refused.end() ? nullptr : &*found;
+}
+
+}  // namespace fenceline::sim
