@@ -49,7 +49,8 @@ constexpr const char* kRunningAcross =
     "SELECT seq, more FROM run WHERE seq = (SELECT max(seq) FROM run WHERE seq < ?1) AND seq + more >= ?1";
 constexpr const char* kCopyRunning = R"sql(
   INSERT INTO run (seq, more, claim_id, place, fence, lease_end, run_at, deliveries, flags)
-  SELECT ?2, seq + more - ?2, claim_id, place + ?2 - seq, fence, lease_end, run_at, deliveries, flags FROM run WHERE seq = ?1)sql";
+  SELECT ?2, seq + more - ?2, claim_id, place + ?2 - seq, fence, lease_end, run_at, deliveries, flags FROM run
+    WHERE seq = ?1)sql";
 constexpr const char* kCutRunning = "UPDATE run SET more = ?2 - 1 - seq WHERE seq = ?1";
 
 constexpr const char* kRenewRange = "UPDATE run SET lease_end = ?3 WHERE seq BETWEEN ?1 AND ?2";

@@ -18,7 +18,8 @@ constexpr const char* kQueueHolders = R"sql(
     WHERE q.home_id = ?1
   UNION SELECT seq, 0 FROM slot WHERE home_id = ?1 AND lease_end > ?2 ORDER BY 1 LIMIT ?3)sql";
 constexpr const char* kKeyHolders = R"sql(
-  SELECT seq, 0 FROM run WHERE limit_id = ?1 UNION SELECT seq, 0 FROM slot WHERE limit_id = ?1 AND lease_end > ?2 ORDER BY 1 LIMIT ?3)sql";
+  SELECT seq, 0 FROM run WHERE limit_id = ?1 UNION SELECT seq, 0 FROM slot WHERE limit_id = ?1 AND lease_end > ?2
+    ORDER BY 1 LIMIT ?3)sql";
 constexpr const char* kRevokedInGroup = "SELECT seq FROM slot WHERE group_id = ?1 AND lease_end > ?2 LIMIT 1";
 constexpr const char* kSlotEnd = "SELECT lease_end FROM slot WHERE seq = ?1 AND lease_end > ?2";
 

@@ -27,7 +27,8 @@ constexpr const char* kFinishedAcross = R"sql(
   SELECT seq, more, result FROM done WHERE seq = (SELECT max(seq) FROM done WHERE seq < ?1) AND seq + more >= ?1)sql";
 constexpr const char* kCopyFinished = R"sql(
   INSERT INTO done (seq, more, state, finished_at, fence, run_at, deliveries, started_at, owner, past, result)
-  SELECT ?2, ?3, state, finished_at, fence, run_at, deliveries, started_at, owner, past, ?4 FROM done WHERE seq = ?1)sql";
+  SELECT ?2, ?3, state, finished_at, fence, run_at, deliveries, started_at, owner, past, ?4 FROM done
+    WHERE seq = ?1)sql";
 constexpr const char* kCutFinished = "UPDATE done SET more = ?2, result = ?3 WHERE seq = ?1";
 constexpr const char* kDropFinishedRange = "DELETE FROM done WHERE seq BETWEEN ?1 AND ?2";
 

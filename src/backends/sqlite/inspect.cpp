@@ -16,11 +16,14 @@ constexpr const char* kListRunning = R"sql(
     AND (?3 = '' OR q.name = ?3)
   ORDER BY r.seq LIMIT ?4)sql";
 constexpr const char* kListDone = R"sql(
-  SELECT d.seq, d.more FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq) CROSS JOIN queue q ON q.id = j.queue_id
-  WHERE d.state = 3 AND d.seq >= coalesce((SELECT max(seq) FROM done WHERE seq <= ?2), 0) AND d.seq + d.more > ?2 AND q.ns_id = ?1
+  SELECT d.seq, d.more FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq)
+    CROSS JOIN queue q ON q.id = j.queue_id
+  WHERE d.state = 3 AND d.seq >= coalesce((SELECT max(seq) FROM done WHERE seq <= ?2), 0) AND d.seq + d.more > ?2
+    AND q.ns_id = ?1
     AND (?3 = '' OR q.name = ?3) ORDER BY d.seq LIMIT ?4)sql";
 constexpr const char* kListWaiting = R"sql(
-  SELECT w.seq, 0 FROM waiting w CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= w.seq) CROSS JOIN queue q ON q.id = j.queue_id
+  SELECT w.seq, 0 FROM waiting w CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= w.seq)
+    CROSS JOIN queue q ON q.id = j.queue_id
   WHERE w.seq > ?2 AND q.ns_id = ?1 AND (?3 = '' OR q.name = ?3) ORDER BY w.seq LIMIT ?4)sql";
 constexpr const char* kFinishedBadly = R"sql(
   SELECT d.seq, 0 FROM done d CROSS JOIN job j ON j.seq = (SELECT max(seq) FROM job WHERE seq <= d.seq)

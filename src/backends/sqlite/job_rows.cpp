@@ -35,10 +35,13 @@ constexpr const char* kSomeAround = R"sql(
 
 // The row that begins before the number and holds it; the half of it from there on, and the rest.
 constexpr const char* kJobsAcross = R"sql(
-  SELECT seq, more, id, ids, payload FROM job NOT INDEXED WHERE seq = (SELECT max(seq) FROM job WHERE seq < ?1) AND seq + more >= ?1)sql";
+  SELECT seq, more, id, ids, payload FROM job NOT INDEXED WHERE seq = (SELECT max(seq) FROM job WHERE seq < ?1)
+    AND seq + more >= ?1)sql";
 constexpr const char* kCopyJobs = R"sql(
-  INSERT INTO job (seq, more, ns_id, id, last_id, queue_id, priority, attempts_max, created_at, run_at, flags, ids, payload)
-  SELECT ?2, ?3, ns_id, ?4, ?5, queue_id, priority, attempts_max, created_at, run_at, flags, ?6, iif(?3 = 0, CAST(?7 AS TEXT), ?7)
+  INSERT INTO job (seq, more, ns_id, id, last_id, queue_id, priority, attempts_max,
+    created_at, run_at, flags, ids, payload)
+  SELECT ?2, ?3, ns_id, ?4, ?5, queue_id, priority, attempts_max, created_at, run_at, flags, ?6,
+    iif(?3 = 0, CAST(?7 AS TEXT), ?7)
   FROM job WHERE seq = ?1)sql";
 constexpr const char* kCutJobs = R"sql(
   UPDATE job SET more = ?2, last_id = ?3, ids = ?4, payload = iif(?2 = 0, CAST(?5 AS TEXT), ?5) WHERE seq = ?1)sql";

@@ -22,7 +22,8 @@ constexpr const char* kOfHome = "SELECT id FROM limit_key WHERE home_id = ?1 ORD
 constexpr const char* kTakenOfKey = R"sql(
   SELECT (SELECT count(*) FROM run WHERE limit_id = ?1) + (SELECT count(*) FROM slot WHERE limit_id = ?1))sql";
 constexpr const char* kTakenOfKeyNow = R"sql(
-  SELECT (SELECT count(*) FROM run WHERE limit_id = ?1) + (SELECT count(*) FROM slot WHERE limit_id = ?1 AND lease_end > ?2))sql";
+  SELECT (SELECT count(*) FROM run WHERE limit_id = ?1) + (SELECT count(*) FROM slot WHERE limit_id = ?1
+    AND lease_end > ?2))sql";
 
 constexpr const char* kAllOf = R"sql(
   SELECT rank, run_at, seq FROM ready INDEXED BY ready_limited WHERE limit_id = ?1 AND queue_id = ?2 AND lane = ?3

@@ -21,7 +21,8 @@ constexpr const char* kHoldersCount =
     "SELECT count(*) FROM fenceline_lock_holder INDEXED BY fenceline_lock_last WHERE ns_id = ?1 AND resource = ?2 AND "
     "released = 0";
 constexpr const char* kWaitersShown = R"sql(
-  SELECT owner, place, since, mode FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3 ORDER BY turn LIMIT ?4)sql";
+  SELECT owner, place, since, mode FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3
+    ORDER BY turn LIMIT ?4)sql";
 constexpr const char* kWaitersCount =
     "SELECT count(*) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND heard > ?3";
 constexpr const char* kSeenAtGates = "SELECT 1 FROM sqlite_schema WHERE name = 'fenceline_fence'";

@@ -20,7 +20,8 @@ constexpr const char* kLastHolder = R"sql(
     FROM fenceline_lock_holder INDEXED BY fenceline_lock_last
   WHERE ns_id = ?1 AND resource = ?2 AND released = 0 ORDER BY lease_end DESC, owner LIMIT 1)sql";
 constexpr const char* kFindLockHolder = R"sql(
-  SELECT owner, request, granted_at, lease_end, released, place, previous FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2 AND owner = ?3)sql";
+  SELECT owner, request, granted_at, lease_end, released, place, previous FROM fenceline_lock_holder WHERE ns_id = ?1
+    AND resource = ?2 AND owner = ?3)sql";
 
 // What is looked at by tidy() stays where it is: see look_at in the schema.
 constexpr const char* kGrant = R"sql(
@@ -34,7 +35,8 @@ constexpr const char* kGrant = R"sql(
     previous = excluded.previous, unclean = max(unclean, excluded.unclean))sql";
 constexpr const char* kForgetHolders = "DELETE FROM fenceline_lock_holder WHERE ns_id = ?1 AND resource = ?2";
 constexpr const char* kJoinPhase = R"sql(
-  INSERT OR REPLACE INTO fenceline_lock_holder (ns_id, resource, owner, request, granted_at, lease_end, known_until, released, place, previous)
+  INSERT OR REPLACE INTO fenceline_lock_holder (ns_id, resource, owner, request, granted_at, lease_end,
+    known_until, released, place, previous)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9))sql";
 // Whether one of those to be forgotten did not release; null: there is none.
 constexpr const char* kOverHolders =
@@ -70,7 +72,8 @@ constexpr const char* kTakePlace = R"sql(
 constexpr const char* kKeepPlace =
     "UPDATE fenceline_lock_waiter SET heard = ?4 WHERE ns_id = ?1 AND name = ?2 AND turn = ?3";
 constexpr const char* kGoToTheEnd = R"sql(
-  UPDATE fenceline_lock_waiter SET turn = 1 + (SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2) WHERE ns_id = ?1 AND name = ?2 AND turn = ?3)sql";
+  UPDATE fenceline_lock_waiter SET turn = 1 + (SELECT max(turn) FROM fenceline_lock_waiter WHERE ns_id = ?1
+    AND name = ?2) WHERE ns_id = ?1 AND name = ?2 AND turn = ?3)sql";
 constexpr const char* kLeaveQueue =
     "DELETE FROM fenceline_lock_waiter WHERE ns_id = ?1 AND name = ?2 AND owner = ?3 AND request = ?4";
 

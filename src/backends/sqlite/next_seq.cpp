@@ -4,7 +4,8 @@ namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kNextSeq = R"sql(
-  SELECT 1 + max(coalesce((SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1), 0), (SELECT value FROM meta WHERE key = 'seq_floor')))sql";
+  SELECT 1 + max(coalesce((SELECT seq + more FROM job ORDER BY seq DESC LIMIT 1), 0), (SELECT value FROM meta
+    WHERE key = 'seq_floor')))sql";
 constexpr const char* kRaiseSeqFloorTo = "UPDATE meta SET value = ?1 WHERE key = 'seq_floor'";
 
 }  // namespace

@@ -9,7 +9,8 @@ namespace fenceline::sqlite {
 namespace {
 
 constexpr const char* kPutProgress = R"sql(
-  INSERT INTO note (seq, percent, word) VALUES (?1, ?2, ?3) ON CONFLICT (seq) DO UPDATE SET percent = excluded.percent, word = excluded.word)sql";
+  INSERT INTO note (seq, percent, word) VALUES (?1, ?2, ?3) ON CONFLICT (seq)
+    DO UPDATE SET percent = excluded.percent, word = excluded.word)sql";
 constexpr const char* kLengths = "SELECT chunks, kept, dropped, delivery, sent FROM note WHERE seq = ?1";
 constexpr const char* kSetLengths = R"sql(
   INSERT INTO note (seq, chunks, kept, dropped, delivery, sent) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

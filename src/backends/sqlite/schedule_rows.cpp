@@ -24,7 +24,8 @@ constexpr const char* kAfter = "SELECT " FENCELINE_SCHEDULE_COLUMNS R"sql(, p.sp
 constexpr const char* kSpec = "SELECT spec FROM fenceline_schedule_spec WHERE ns_id = ?1 AND name = ?2";
 
 constexpr const char* kPutSchedule = R"sql(
-  INSERT INTO fenceline_schedule (ns_id, name, revision, version, removed, resolved_to, counts_from, fired_to, bar, created_at, changed_at, paused_at, paused_by, pause_reason,
+  INSERT INTO fenceline_schedule (ns_id, name, revision, version, removed, resolved_to, counts_from, fired_to, bar,
+    created_at, changed_at, paused_at, paused_by, pause_reason,
                                   changed, changed_duplicates, moved, moved_duplicates, ticks)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
   ON CONFLICT DO UPDATE SET revision = excluded.revision, version = excluded.version, removed = excluded.removed,
@@ -42,7 +43,8 @@ constexpr const char* kPutAccount = R"sql(
 
 constexpr const char* kScheduleCount = "SELECT version, bar FROM fenceline_schedule_count WHERE ns_id = ?1";
 constexpr const char* kPutScheduleCount = R"sql(
-  INSERT INTO fenceline_schedule_count (ns_id, version, bar) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET version = excluded.version, bar = excluded.bar)sql";
+  INSERT INTO fenceline_schedule_count (ns_id, version, bar) VALUES (?1, ?2, ?3) ON CONFLICT
+    DO UPDATE SET version = excluded.version, bar = excluded.bar)sql";
 
 // Numbers one after the other; most have none, which is null.
 std::string pack_instants(const std::vector<WallTime>& instants) {

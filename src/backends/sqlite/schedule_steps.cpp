@@ -18,9 +18,11 @@ constexpr const char* kRangeBefore = R"sql(
   SELECT first, last, count, reason FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first <= ?3
     ORDER BY first DESC LIMIT 1)sql";
 constexpr const char* kSkip = R"sql(
-  INSERT INTO fenceline_tick_range (ns_id, schedule, first, last, count, reason, at, owner, place) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))sql";
+  INSERT INTO fenceline_tick_range (ns_id, schedule, first, last, count, reason, at, owner, place)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))sql";
 constexpr const char* kLengthenRange = R"sql(
-  UPDATE fenceline_tick_range SET last = ?4, count = count + ?5, at = ?6, owner = ?7, place = ?8 WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3)sql";
+  UPDATE fenceline_tick_range SET last = ?4, count = count + ?5, at = ?6, owner = ?7, place = ?8 WHERE ns_id = ?1
+    AND schedule = ?2 AND first = ?3)sql";
 constexpr const char* kCutRange =
     "UPDATE fenceline_tick_range SET last = ?4, count = ?5 WHERE ns_id = ?1 AND schedule = ?2 AND first = ?3";
 constexpr const char* kDropAfter = "DELETE FROM fenceline_tick_range WHERE ns_id = ?1 AND schedule = ?2 AND first > ?3";

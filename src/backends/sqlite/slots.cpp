@@ -18,7 +18,8 @@ constexpr const char* kSlotOfHolder = R"sql(
   SELECT seq, home_id, queue_id, group_id, limit_id FROM slot WHERE seq = ?1 AND owner = ?2 AND fence = ?3)sql";
 constexpr const char* kFreeSlot = "DELETE FROM slot WHERE seq = ?1";
 constexpr const char* kSlotsOfOwner = R"sql(
-  SELECT j.id, s.fence, s.seq FROM slot s CROSS JOIN job j ON j.seq = s.seq WHERE s.ns_id = ?1 AND s.owner = ?2 AND s.lease_end > ?3 ORDER BY j.id)sql";
+  SELECT j.id, s.fence, s.seq FROM slot s CROSS JOIN job j ON j.seq = s.seq WHERE s.ns_id = ?1 AND s.owner = ?2
+    AND s.lease_end > ?3 ORDER BY j.id)sql";
 
 struct Slot {
   std::int64_t seq;
