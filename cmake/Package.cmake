@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(parts base model runtime store history_format history gates doctor metrics sqlite postgres redis services library)
+set(parts base model runtime store handler history_format history gates doctor metrics sqlite postgres redis services library)
 foreach(part ${parts})
   list(APPEND objects $<TARGET_OBJECTS:fenceline_${part}>)
 endforeach()

@@ -6,7 +6,7 @@
 //     return fenceline::RunResult{.kind = fenceline::OutcomeKind::done, .result = send(run.job.payload)};
 //   });
 //
-// What a handler does to the world outside, and must not do twice, goes through run.effect(): services/effect.hpp.
+// What a handler does to the world outside, and must not do twice, goes through run.effect(): handler/effect.hpp.
 //
 // Nothing here throws for what the world does: every call answers with a Result. (Look at it before you use it;
 // examples/cpp/hello.cpp does.)
@@ -26,8 +26,8 @@
 #include "fenceline/locks.hpp"
 #include "fenceline/pipelines.hpp"
 #include "fenceline/schedules.hpp"
+#include "handler/handler.hpp"
 #include "model/job.hpp"
-#include "services/handler.hpp"
 #include "services/worker.hpp"
 #include "store/enqueue_options.hpp"
 

@@ -13,8 +13,8 @@
 #include "drills/commands.hpp"
 #include "drills/doubt.hpp"
 #include "drills/trace.hpp"
+#include "history/history_handler.hpp"
 #include "history/work_history.hpp"
-#include "services/history_handler.hpp"
 
 namespace fenceline::cli {
 namespace {

@@ -8,6 +8,7 @@
 #include "fenceline/fenceline.hpp"
 #include "fenceline/sqlite.hpp"
 #include "fenceline/version.hpp"
+#include "history/history_handler.hpp"
 #include "history/work_history.hpp"
 #include "library/client_metrics.hpp"
 #include "library/open_store.hpp"
@@ -15,7 +16,6 @@
 #include "runtime/actor.hpp"
 #include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
-#include "services/history_handler.hpp"
 #include "services/stage_store.hpp"
 #include "services/stage_worker.hpp"
 

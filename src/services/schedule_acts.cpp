@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "base/valid_text.hpp"
 #include "model/time_zone.hpp"
 #include "services/act_patience.hpp"
 #include "services/fresh_id.hpp"
-#include "services/valid_text.hpp"
 
 namespace fenceline {
 namespace {

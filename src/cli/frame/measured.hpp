@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/frame/command.hpp"
+#include "handler/handler.hpp"
 #include "http/http_server.hpp"
-#include "services/handler.hpp"
 #include "tracker/tracker.hpp"
 
 namespace fenceline::tracker {
