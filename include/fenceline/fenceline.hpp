@@ -6,7 +6,7 @@
 //     return fenceline::RunResult{.kind = fenceline::OutcomeKind::done, .result = send(run.job.payload)};
 //   });
 //
-// What a handler does to the world outside, and must not do twice, goes through run.effect(): services/effect.hpp.
+// What a handler does to the world outside, and must not do twice, goes through run.effect(): handler/effect.hpp.
 //
 // Nothing here throws for what the world does: every call answers with a Result. (Look at it before you use it;
 // examples/cpp/hello.cpp does.)
@@ -26,8 +26,8 @@
 #include "fenceline/locks.hpp"
 #include "fenceline/pipelines.hpp"
 #include "fenceline/schedules.hpp"
+#include "handler/handler.hpp"
 #include "model/job.hpp"
-#include "services/handler.hpp"
 #include "services/worker.hpp"
 #include "store/enqueue_options.hpp"
 
@@ -41,6 +41,10 @@ struct ClientOptions {
   LogSink* log = nullptr;                     // where events go (docs/events.md); none: nowhere
   bool metrics = false;                       // count what this client does, for metrics_text()
   std::vector<std::string> metrics_queues;    // at most 50 that have a label of their own there; all others are "other"
+  std::string traces;  // an OpenTelemetry collector (OTLP over HTTP), http://HOST:4318, that gets a span for each
+                       // enqueue and each run (docs/traces.md); empty: none
+  std::string traces_service = "fenceline";  // the name of this program in traces
+  std::string history;  // a file: what is done to the store is added to it, for `fenceline audit`; empty: none
 };
 
 struct WorkOptions {
@@ -52,7 +56,7 @@ struct WorkOptions {
   bool drain = false;                               // end when no job is running, by anyone, or could be claimed now
   bool strict = false;                              // end this process if a handler works on without its lease
   bool schedules = true;  // fire the ticks of schedules, in turn with the other workers of the namespace
-  std::string history;    // a file: what is done to the store is added to it, for `fenceline audit`; empty: none
+  std::string history;    // a file for this call alone, instead of that of the client; empty: that of the client
 };
 
 // One store, opened once a process. Safe to use from several threads; must not cross a fork.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "services/handler.hpp"
+#include "handler/handler.hpp"
 #include "sim/checks/store_checks.hpp"
 #include "sim/checks/violations.hpp"
 #include "sim/runtime/sim_runtime.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "handler/handler.hpp"
 #include "model/effect.hpp"
-#include "services/handler.hpp"
 #include "sim/runtime/sim_runtime.hpp"
 
 namespace fenceline::sim {

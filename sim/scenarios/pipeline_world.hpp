@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "services/handler.hpp"
+#include "handler/handler.hpp"
 #include "sim/checks/item_checks.hpp"
 #include "sim/runtime/machine.hpp"
 #include "sim/runtime/sim_runtime.hpp"

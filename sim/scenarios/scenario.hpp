@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "handler/handler.hpp"
 #include "runtime/runtime.hpp"
-#include "services/handler.hpp"
 #include "sim/checks/violations.hpp"
 #include "sim/runtime/random.hpp"
 #include "sim/runtime/stack_pool.hpp"

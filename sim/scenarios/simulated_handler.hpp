@@ -2,7 +2,7 @@
 // the habits of its plan.
 #pragma once
 
-#include "services/handler.hpp"
+#include "handler/handler.hpp"
 #include "sim/scenarios/world.hpp"
 
 namespace fenceline::sim {

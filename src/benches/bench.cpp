@@ -6,7 +6,7 @@
 #include "benches/work.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/text.hpp"
-#include "library/open_store.hpp"
+#include "session/open_store.hpp"
 
 namespace fenceline::cli {
 

@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "doctor/state_look.hpp"
+#include "model/schedule.hpp"
 #include "services/lock_options.hpp"
-#include "services/schedule_lead.hpp"
 
 namespace fenceline::doctor {
 namespace {

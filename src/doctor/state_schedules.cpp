@@ -3,8 +3,8 @@
 
 #include "base/utc_text.hpp"
 #include "doctor/state_look.hpp"
+#include "model/schedule.hpp"
 #include "services/pipeline_book.hpp"
-#include "services/schedule_lead.hpp"
 #include "services/schedule_steps.hpp"
 
 namespace fenceline::doctor {

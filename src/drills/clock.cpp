@@ -32,7 +32,7 @@ void set_clock(const DrillFleet& fleet, int worker, std::string_view offset) {
 }
 
 Result<int> run_drill_clock(Invocation& invocation) {
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const std::string library = find_faketime();
   if (library.empty())

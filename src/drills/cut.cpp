@@ -61,7 +61,7 @@ Result<int> run_drill_cut(Invocation& invocation) {
   if (!*server) return nothing_to_play(invocation, "cut", kCuts);
   const Result<FaultProxy::Target> place = (*server)->place();
   if (!place) return std::unexpected(place.error());
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const auto proxy = FaultProxy::open(*invocation.runtime, *place);
   if (!proxy) return std::unexpected(proxy.error());

@@ -12,7 +12,7 @@
 #include "cli/frame/output.hpp"
 #include "drills/commands.hpp"
 #include "drills/fleet.hpp"
-#include "library/open_store.hpp"
+#include "session/open_store.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -57,7 +57,7 @@ Result<int> run_drill_disk_full(Invocation& invocation) {
   {
     Invocation scratch = invocation;
     scratch.store_url = url;
-    Result<std::unique_ptr<Store>> store = scratch.open_store(true);
+    Result<Session> store = scratch.open_store(true);
     if (!store) return std::unexpected(store.error());
     const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
       const std::string filler = disk.path() + "/filler";

@@ -8,6 +8,7 @@
 
 #include "cli/frame/output.hpp"
 #include "cli/frame/signals.hpp"
+#include "history/recorder.hpp"
 #include "runtime/process_tree.hpp"
 
 namespace fenceline::cli {
@@ -47,12 +48,10 @@ Result<void> DrillFleet::start() {
     payloads_[job.id] = job.payload;
     request.jobs.push_back(std::move(job));
   }
-  Result<std::unique_ptr<history::WorkHistory>> noted =
-      history::WorkHistory::open(history(), runtime_, Log(*invocation_.log_sink), store_);
-  if (!noted) return std::unexpected(noted.error());
-  noted_ = std::move(*noted);
-  if (const Result<EnqueueReply> added = noted_->store().enqueue(request); !added)
-    return std::unexpected(added.error());
+  Result<Session> recorded = Session::over(runtime_, *invocation_.log_sink, store_, {.ns = ns_, .history = history()});
+  if (!recorded) return std::unexpected(recorded.error());
+  recorded_ = std::move(*recorded);
+  if (const Result<EnqueueReply> added = (*recorded_)->enqueue(request); !added) return std::unexpected(added.error());
   for (int i = 0; i < plan_.workers; ++i) {
     std::map<std::string, std::string> environment =
         plan_.environment ? plan_.environment(*this, i) : std::map<std::string, std::string>{};
@@ -119,7 +118,7 @@ void DrillFleet::look_for(const std::map<JobId, Fence>& finished, DrillReport& r
   }
 }
 
-void DrillFleet::store_crashed() { noted_->recorder().mark(history::Kind::crash); }
+void DrillFleet::store_crashed() { recorded_->recorder()->mark(history::Kind::crash); }
 
 std::string DrillFleet::wait_for_the_end(Duration most) {
   const Instant deadline = runtime_.now() + most;
@@ -139,7 +138,7 @@ void DrillFleet::judge(DrillReport& report) {
   }
   for (const auto& worker : workers_) worker->finish(runtime_.now() + kStopMost);
   workers_.clear();
-  noted_.reset();
+  recorded_.reset();
   count_words(folder_.path() + "/words", report);
   look_at_the_jobs(report);
   audit(report);

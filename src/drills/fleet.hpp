@@ -12,7 +12,7 @@
 #include "cli/frame/command.hpp"
 #include "cli/frame/own_process.hpp"
 #include "drills/folder.hpp"
-#include "history/work_history.hpp"
+#include "session/session.hpp"
 
 namespace fenceline::cli {
 
@@ -99,8 +99,8 @@ class DrillFleet {
   const std::string ns_;
   DrillFolder folder_;
   std::map<JobId, std::string> payloads_;
-  std::unique_ptr<history::WorkHistory>
-      noted_;  // what the drill itself does is in the history too, so that the checker knows all there was
+  std::optional<Session>
+      recorded_;  // what the drill itself does is in the history too, so that the checker knows all there was
   std::vector<std::unique_ptr<OwnProcess>> workers_;
 };
 

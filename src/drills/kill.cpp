@@ -90,7 +90,7 @@ Result<int> run_drill_kill(Invocation& invocation) {
       report.not_injected.push_back(std::move(why));
     else points.push_back(info);
   }
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   Runtime& runtime = *invocation.runtime;
   const std::string ns = "drill-" + to_string(make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()));

@@ -142,7 +142,7 @@ void play_rounds(Runtime& runtime, Drill& drill, int rounds, std::stop_token sto
 Result<int> run_drill_lease_expiry(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 1, 1, 100'000);
   if (!rounds) return std::unexpected(rounds.error());
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   Runtime& runtime = *invocation.runtime;
   const std::string ns = "drill-" + to_string(make_uuid7(runtime.wall_now(), runtime.random(), runtime.random()));

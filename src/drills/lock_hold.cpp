@@ -101,7 +101,7 @@ Result<int> run_hold(Invocation& invocation, const std::string& preset) {
   const Result<Duration> ttl =
       invocation.duration("--ttl", kTtlDefault, std::chrono::seconds{2}, std::chrono::minutes{10});
   if (!ttl) return std::unexpected(ttl.error());
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   LockDrill drill(invocation, **store, "lock-" + preset);
   PausedHolder pause(drill, preset, *ttl);

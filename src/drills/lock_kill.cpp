@@ -111,7 +111,7 @@ Result<int> run_lock_kill(Invocation& invocation, const std::string& role) {
     if (!ttl) return std::unexpected(ttl.error());
     times = {*ttl, *ttl / 2};
   }
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   LockDrill drill(invocation, **store, "lock-" + role);
   const bool is_loop = role == "loop";

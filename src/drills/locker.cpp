@@ -3,7 +3,6 @@
 // service would, and says each time it acts.
 #include "base/duration_text.hpp"
 #include "cli/frame/config.hpp"
-#include "cli/frame/noted_store.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/place.hpp"
 #include "drills/commands.hpp"
@@ -71,9 +70,7 @@ Result<int> run_drill_locker(Invocation& invocation) {
   }
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  const Result<NotedStore> noted = NotedStore::open(invocation, **store);
-  if (!noted) return std::unexpected(noted.error());
-  LockClient locks(*invocation.runtime, Log(*invocation.log_sink), noted->store(),
+  LockClient locks(*invocation.runtime, Log(*invocation.log_sink), **store,
                    {.ns = invocation.ns, .place = lock_place()});
   return role == "loop" ? loop(invocation, locks, *options) : writer(invocation, locks, *options);
 }

@@ -31,7 +31,7 @@ bool pause(DrillFleet& fleet, int number, bool with_children) {
 Result<int> run_drill_pause(Invocation& invocation) {
   const Result<std::int64_t> rounds = invocation.number("--repeat", 4, 1, 1000);
   if (!rounds) return std::unexpected(rounds.error());
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
     if (!fleet.wait(kBetweenPauses)) return false;

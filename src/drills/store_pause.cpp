@@ -114,7 +114,7 @@ Result<int> run_drill_store_pause(Invocation& invocation) {
     return tell_not_played(
         invocation, kStorePause,
         std::string(kPauseOfServer) + ": nobody says how; give --pause-command 'CMD' and --continue-command 'CMD'");
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
     for (int round = 0; round < *rounds; ++round) {

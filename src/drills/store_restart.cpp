@@ -52,7 +52,7 @@ Result<int> run_drill_store_restart(Invocation& invocation) {
   if (!*plan)
     return not_played(invocation,
                       "nobody says how; give --restart-command 'CMD', which returns when the server is up again");
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const bool forgets = (*plan)->forgets;
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {

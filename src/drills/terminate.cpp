@@ -44,7 +44,7 @@ Result<int> run_drill_terminate(Invocation& invocation) {
   const Result<std::unique_ptr<DrillServer>> server = server_of(invocation.store_url);
   if (!server) return std::unexpected(server.error());
   if (!*server) return nothing_to_play(invocation, kTerminate, kEndedSessions);
-  Result<std::unique_ptr<Store>> store = invocation.open_store(true);
+  Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   Runtime& runtime = *invocation.runtime;
   const std::string name = "fenceline-drill-" + std::to_string(runtime.random());

@@ -13,8 +13,7 @@
 #include "drills/commands.hpp"
 #include "drills/doubt.hpp"
 #include "drills/trace.hpp"
-#include "history/work_history.hpp"
-#include "services/history_handler.hpp"
+#include "session/handler_chain.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -85,12 +84,12 @@ struct Echo final : Handler {
 // A real worker whose first claim stays in doubt, so that it gives it back.
 Result<int> doubt(Invocation& invocation, Store& store, const std::string& path, Duration ttl) {
   DoubtfulStore doubtful(store);
-  Result<std::unique_ptr<history::WorkHistory>> noted =
-      history::WorkHistory::open(path, *invocation.runtime, Log(*invocation.log_sink), doubtful);
-  if (!noted) return std::unexpected(noted.error());
+  const Result<Session> session =
+      Session::over(*invocation.runtime, *invocation.log_sink, doubtful, {.ns = invocation.ns, .history = path});
+  if (!session) return std::unexpected(session.error());
   Echo echo;
-  HistoryHandler handler((*noted)->recorder(), echo);
-  Worker worker(*invocation.runtime, Log(*invocation.log_sink), (*noted)->store(), handler,
+  const HandlerChain chain(*session, echo);
+  Worker worker(*invocation.runtime, session->log(), **session, chain.outermost(),
                 {.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .ttl = ttl, .drain = true});
   const Result<WorkReport> report = worker.run(invocation.stop);
   if (!report) return std::unexpected(report.error());
@@ -112,10 +111,10 @@ class SlowEcho final : public Handler {
 };
 
 // A whole worker until it is asked to stop.
-Result<int> steady(Invocation& invocation, history::WorkHistory& noted, Duration ttl) {
+Result<int> steady(Invocation& invocation, const Session& session, Duration ttl) {
   SlowEcho echo(*invocation.runtime);
-  HistoryHandler handler(noted.recorder(), echo);
-  Worker worker(*invocation.runtime, Log(*invocation.log_sink), noted.store(), handler,
+  const HandlerChain chain(session, echo);
+  Worker worker(*invocation.runtime, session.log(), *session, chain.outermost(),
                 {.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .concurrency = 2, .ttl = ttl});
   const Result<WorkReport> report = worker.run(invocation.stop);
   if (!report) return std::unexpected(report.error());
@@ -125,16 +124,14 @@ Result<int> steady(Invocation& invocation, history::WorkHistory& noted, Duration
 Result<int> run_drill_worker(Invocation& invocation) {
   const Result<Duration> ttl = invocation.duration("--ttl", std::chrono::seconds{1}, kTtlRange.least, kTtlRange.most);
   if (!ttl) return std::unexpected(ttl.error());
-  Result<std::unique_ptr<Store>> store = invocation.open_store(false);
-  if (!store) return std::unexpected(store.error());
   const std::string role = invocation.argument("ROLE");
   const std::optional<std::string> path = invocation.value("--history");
-  if (!path) return race(invocation, **store, role, *ttl);
-  if (role == "doubt") return doubt(invocation, **store, *path, *ttl);
-  Result<std::unique_ptr<history::WorkHistory>> noted =
-      history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), **store);
-  if (!noted) return std::unexpected(noted.error());
-  return role == "steady" ? steady(invocation, **noted, *ttl) : race(invocation, (*noted)->store(), role, *ttl);
+  const bool doubts = path && role == "doubt";
+  if (doubts) invocation.options.erase("--history");  // what is written down is what the worker was told
+  const Result<Session> session = invocation.open_store(false);
+  if (!session) return std::unexpected(session.error());
+  if (doubts) return doubt(invocation, **session, *path, *ttl);
+  return path && role == "steady" ? steady(invocation, *session, *ttl) : race(invocation, **session, role, *ttl);
 }
 
 }  // namespace

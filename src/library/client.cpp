@@ -8,41 +8,21 @@
 #include "fenceline/fenceline.hpp"
 #include "fenceline/sqlite.hpp"
 #include "fenceline/version.hpp"
-#include "history/work_history.hpp"
-#include "library/client_metrics.hpp"
-#include "library/open_store.hpp"
-#include "metrics/metered_handler.hpp"
 #include "runtime/actor.hpp"
 #include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
-#include "services/history_handler.hpp"
+#include "services/job_wait.hpp"
 #include "services/stage_store.hpp"
 #include "services/stage_worker.hpp"
+#include "session/collector.hpp"
+#include "session/handler_chain.hpp"
+#include "session/session.hpp"
 
 namespace fenceline {
 namespace {
 
-using std::chrono::milliseconds;
-
 constexpr std::string_view kActor = "library";
-constexpr int kRepeats = 5;  // of a call whose answer got lost: at once, then after a pause that doubles
-constexpr Duration kRepeatPause = milliseconds{200};
 constexpr Duration kTtlDefault = std::chrono::seconds{30};
-constexpr Duration kLookPauseFirst = milliseconds{10};
-constexpr Duration kLookPauseMost = milliseconds{500};
-
-// Every call can be repeated with the same arguments: what happened does not happen twice.
-template <class Call>
-auto surely(Runtime& runtime, Call call) {
-  auto reply = call();
-  for (int n = 0; n < kRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
-    runtime.sleep_for(n == 0 ? Duration{0} : kRepeatPause * (1 << (n - 1)), {});
-    reply = call();
-    // It is still open whether the first one arrived, so "did not happen" would say too much.
-    if (!reply && reply.error().code == Code::unavailable) reply.error().code = Code::in_doubt;
-  }
-  return reply;
-}
 
 // One after the other: a runtime of a seed replays only what has an order.
 JobId fresh_job_id(Runtime& runtime) {
@@ -79,20 +59,11 @@ LockOptions named(std::string_view name, LockOptions options) {
 
 struct Client::Parts {
   ThreadRuntime runtime;
-  Log log;
-  std::string ns;
-  std::unique_ptr<Store> store;            // goes before the runtime: its threads are the runtime's
-  std::unique_ptr<ClientMetrics> metrics;  // none: nobody counts
-  std::unique_ptr<StageStore> stages;      // the same one, for new jobs: it knows the first stages of pipelines by name
-  std::unique_ptr<LockClient> locks;       // goes first: it uses the store
+  std::optional<Session> session;     // goes before the runtime: its threads are the runtime's
+  std::unique_ptr<LockClient> locks;  // goes before the session, and so do the others: they use it
   std::unique_ptr<ScheduleActs> schedules;
   std::unique_ptr<PipelineActs> pipelines;
   std::unique_ptr<ItemActs> items;
-
-  explicit Parts(LogSink& sink) : log(sink) {}
-
-  // The store, counted or not.
-  Store& counted() const { return metrics ? metrics->store() : *store; }
 };
 
 Client::Client(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -103,25 +74,28 @@ Client::~Client() = default;
 Result<Client> Client::open(ClientOptions options) {
   if (auto ok = check_name("namespace", options.ns); !ok) return std::unexpected(ok.error());
   LogSink& sink = options.log != nullptr ? *options.log : null_log_sink();
-  auto parts = std::make_unique<Parts>(sink);
-  parts->ns = std::move(options.ns);
-  Result<std::unique_ptr<Store>> store =
-      open_store(parts->runtime, parts->log, {.url = options.store, .actor = std::string(kActor)});
-  if (!store) return std::unexpected(store.error());
-  parts->store = std::move(*store);
-  if (options.metrics) {
-    parts->metrics =
-        std::make_unique<ClientMetrics>(parts->runtime, sink, *parts->store, parts->ns, options.metrics_queues);
-    parts->log = Log(parts->metrics->sink());
+  auto parts = std::make_unique<Parts>();
+  SessionOptions wanted{.ns = std::move(options.ns), .history = std::move(options.history)};
+  if (options.metrics) wanted.metrics = MeasureOptions{.queues = std::move(options.metrics_queues)};
+  if (!options.traces.empty()) {
+    Result<std::unique_ptr<traces::SpanSink>> spans =
+        open_collector(parts->runtime, Log(sink),
+                       {.endpoint = std::move(options.traces), .service = std::move(options.traces_service)});
+    if (!spans) return std::unexpected(spans.error());
+    wanted.spans = std::move(*spans);
   }
-  parts->stages =
-      std::make_unique<StageStore>(parts->runtime, parts->counted(), StageStoreOptions{.ns = parts->ns, .queues = {}});
-  parts->locks = std::make_unique<LockClient>(parts->runtime, parts->log, parts->counted(),
-                                              LockClientOptions{.ns = parts->ns, .place = place_of_this_process()});
-  parts->schedules = std::make_unique<ScheduleActs>(
-      parts->runtime, *parts->stages, ScheduleActsOptions{.ns = parts->ns, .place = place_of_this_process()});
-  parts->pipelines = std::make_unique<PipelineActs>(parts->runtime, parts->counted(), parts->ns);
-  parts->items = std::make_unique<ItemActs>(parts->runtime, parts->counted(), parts->ns);
+  Result<Session> session =
+      Session::open(parts->runtime, sink, {.url = options.store, .actor = std::string(kActor)}, std::move(wanted));
+  if (!session) return std::unexpected(session.error());
+  parts->session = std::move(*session);
+  const std::string& ns = parts->session->ns();
+  Store& store = parts->session->store();
+  parts->locks = std::make_unique<LockClient>(parts->runtime, parts->session->log(), store,
+                                              LockClientOptions{.ns = ns, .place = place_of_this_process()});
+  parts->schedules = std::make_unique<ScheduleActs>(parts->runtime, parts->session->stages(),
+                                                    ScheduleActsOptions{.ns = ns, .place = place_of_this_process()});
+  parts->pipelines = std::make_unique<PipelineActs>(parts->runtime, store, ns);
+  parts->items = std::make_unique<ItemActs>(parts->runtime, store, ns);
   return Client(std::move(parts));
 }
 
@@ -134,55 +108,52 @@ Result<JobId> Client::enqueue(std::string_view queue, std::string_view payload, 
 Result<std::vector<JobId>> Client::enqueue_many(std::string_view queue, const std::vector<std::string>& payloads,
                                                 const EnqueueOptions& options) {
   NewJob job = new_job(queue, options);
-  EnqueueRequest request{.ns = parts_->ns, .jobs = {}};
+  std::vector<NewJob> jobs;
   AscendingUuids ids;
   for (const std::string& payload : payloads) {
     job.id = ids.next(parts_->runtime.wall_now(), parts_->runtime.random(), parts_->runtime.random());
     job.payload = payload;
-    request.jobs.push_back(job);
+    jobs.push_back(job);
   }
-  Result<EnqueueReply> reply = surely(parts_->runtime, [&] { return parts_->stages->enqueue(request); });
+  Result<EnqueueReply> reply = parts_->session->enqueue(std::move(jobs));
   if (!reply) return std::unexpected(reply.error());
   return std::move(reply->ids);
 }
 
 Result<void> Client::cancel(const JobId& id, std::string_view reason) {
-  const ActRequest request{.ns = parts_->ns,
+  const ActRequest request{.ns = parts_->session->ns(),
                            .ids = {id},
                            .request = to_string(fresh_job_id(parts_->runtime)),
                            .act = {.actor = std::string(kActor), .reason = std::string(reason)}};
-  const Result<ActReply> reply = surely(parts_->runtime, [&] { return parts_->counted().cancel(request); });
+  const Result<ActReply> reply = parts_->session->until_known({}, [&] { return (*parts_->session)->cancel(request); });
   if (!reply) return std::unexpected(reply.error());
   if (!reply->refused.empty()) return std::unexpected(error_of(reply->refused.front(), "cancelled"));
   return {};
 }
 
 Result<void> Client::retry(const JobId& id, std::string_view reason) {
-  const ActRequest request{.ns = parts_->ns,
+  const ActRequest request{.ns = parts_->session->ns(),
                            .ids = {id},
                            .request = to_string(fresh_job_id(parts_->runtime)),
                            .act = {.actor = std::string(kActor), .reason = std::string(reason)}};
-  const Result<ActReply> reply = surely(parts_->runtime, [&] { return parts_->counted().retry(request); });
+  const Result<ActReply> reply = parts_->session->until_known({}, [&] { return (*parts_->session)->retry(request); });
   if (!reply) return std::unexpected(reply.error());
   if (!reply->refused.empty()) return std::unexpected(error_of(reply->refused.front(), "retried"));
   return {};
 }
 
 Result<Job> Client::wait(const JobId& id, Duration timeout, std::stop_token stop) {
-  Runtime& runtime = parts_->runtime;
-  const Instant deadline = runtime.now() + timeout;
-  for (Duration pause = kLookPauseFirst;; pause = std::min(pause * 2, kLookPauseMost)) {
-    const Result<std::optional<Job>> job = parts_->counted().job(parts_->ns, id);
-    const bool away = !job && (job.error().code == Code::unavailable || job.error().code == Code::in_doubt);
-    if (!job && !away) return std::unexpected(job.error());
-    if (job && !*job) return fail(Code::not_found, "there is no job " + to_string(id));
-    if (job && is_finished((*job)->state)) return **job;
-    const Instant now = runtime.now();
-    if (now >= deadline || !runtime.sleep_until(std::min(deadline, now + pause), stop))
-      return fail(Code::held, "job " + to_string(id) +
-                                  (away ? " cannot be looked at: the store is away"
-                                        : " is not finished: it is " + std::string(to_string((*job)->state))));
-  }
+  std::string found;
+  const auto looked = [&](const Result<Job>& job) {
+    found = job ? " is not finished: it is " + std::string(to_string(job->state))
+                : " cannot be looked at: the store is away";
+  };
+  Result<std::optional<Job>> job = wait_until_finished(
+      parts_->runtime, parts_->session->store(), id,
+      {.ns = parts_->session->ns(), .until = parts_->runtime.now() + timeout, .looked = looked}, stop);
+  if (!job) return std::unexpected(job.error());
+  if (!*job) return fail(Code::held, "job " + to_string(id) + found);
+  return std::move(**job);
 }
 
 Result<void> Client::lock(std::string_view name, LockOptions options, const std::function<void(const HeldLock&)>& body,
@@ -201,34 +172,29 @@ PipelineActs& Client::pipelines() { return *parts_->pipelines; }
 ItemActs& Client::items() { return *parts_->items; }
 
 Result<SqliteConnection> Client::connect() {
-  auto* const store = dynamic_cast<SqliteStore*>(parts_->store.get());
+  auto* const store = dynamic_cast<SqliteStore*>(&parts_->session->backend());
   if (store == nullptr)
     return fail(Code::refused, "the store is no SQLite file: it has no connections for your own tables");
-  return store->connect({.ns = parts_->ns});
+  return store->connect({.ns = parts_->session->ns()});
 }
 
-std::string Client::metrics_text() { return parts_->metrics ? parts_->metrics->text() : std::string(); }
+std::string Client::metrics_text() { return parts_->session->metrics_text(); }
 
-Result<std::optional<Job>> Client::job(const JobId& id) { return parts_->counted().job(parts_->ns, id); }
+Result<std::optional<Job>> Client::job(const JobId& id) { return (*parts_->session)->job(parts_->session->ns(), id); }
 
 Result<WorkReport> Client::work(const WorkOptions& options, const std::function<RunResult(const Run&)>& handler,
                                 std::stop_token stop) {
-  FunctionHandler plain_handler(handler);
-  std::optional<metrics::MeteredHandler> metered_handler;
-  if (parts_->metrics) metered_handler.emplace(parts_->runtime, parts_->metrics->counted(), plain_handler);
-  Handler& function_handler = parts_->metrics ? static_cast<Handler&>(*metered_handler) : plain_handler;
-  std::unique_ptr<history::WorkHistory> noted;
+  std::optional<Session> recorded;  // of this call alone
   if (!options.history.empty()) {
-    Result<std::unique_ptr<history::WorkHistory>> opened =
-        history::WorkHistory::open(options.history, parts_->runtime, parts_->log, parts_->counted());
+    Result<Session> opened = parts_->session->recorded_in(options.history);
     if (!opened) return std::unexpected(opened.error());
-    noted = std::move(*opened);
+    recorded = std::move(*opened);
   }
-  std::optional<HistoryHandler> noted_handler;
-  if (noted) noted_handler.emplace(noted->recorder(), function_handler);
-  Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : function_handler;
+  const Session& session = recorded ? *recorded : *parts_->session;
+  FunctionHandler function_handler(handler);
+  const HandlerChain chain(session, function_handler);
   WorkerOptions worker{
-      .ns = parts_->ns,
+      .ns = session.ns(),
       .queues = options.queues,
       .stage = options.stage,
       .concurrency = options.concurrency > 0 ? options.concurrency : std::min(usable_cores(), kConcurrencyMax),
@@ -241,12 +207,11 @@ Result<WorkReport> Client::work(const WorkOptions& options, const std::function<
       .pid = ::getpid(),
       .version = std::string(kVersion)};
   const Result<KnownPipelines> pipelines =
-      fit_to_stage(parts_->runtime, parts_->counted(), worker,
+      fit_to_stage(parts_->runtime, session.store(), worker,
                    {.ttl = options.ttl != Duration{0}, .concurrency = options.concurrency > 0}, stop);
   if (!pipelines) return std::unexpected(pipelines.error());
   worker.prefetch = worker.concurrency;
-  return work_stages(parts_->runtime, parts_->log, noted ? noted->store() : parts_->counted(), chosen_handler, worker,
-                     {}, std::move(stop));
+  return work_stages(parts_->runtime, session.log(), session.store(), chain.outermost(), worker, {}, std::move(stop));
 }
 
 }  // namespace fenceline

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "fenceline/fenceline.hpp"
-#include "library/open_store.hpp"
+#include "session/open_store.hpp"
 #include "support/results.hpp"
 
 namespace fenceline {

@@ -3,9 +3,9 @@
 
 #include <exception>
 
+#include "handler/handler.hpp"
 #include "metrics/metrics.hpp"
 #include "runtime/clock.hpp"
-#include "services/handler.hpp"
 
 namespace fenceline::metrics {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "services/schedule_lead.hpp"
+#include "model/schedule.hpp"
 
 namespace fenceline::metrics {
 namespace {

@@ -15,6 +15,9 @@
 
 namespace fenceline {
 
+// The lock whose holder looks after the schedules of a namespace (services/schedule_lead.hpp).
+inline constexpr char kSchedulerLock[] = "fenceline:scheduler";
+
 class TickRule;  // model/tick_rule.hpp
 
 // What becomes of ticks that nobody fired in time.

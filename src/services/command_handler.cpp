@@ -8,8 +8,8 @@
 
 #include "base/crash_point.hpp"
 #include "base/utf8.hpp"
+#include "base/valid_text.hpp"
 #include "runtime/process_tree.hpp"
-#include "services/valid_text.hpp"
 
 namespace fenceline {
 namespace {

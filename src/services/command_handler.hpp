@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "handler/handler.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/guarded_command.hpp"
 #include "services/end_policy.hpp"
-#include "services/handler.hpp"
 
 namespace fenceline {
 

@@ -7,9 +7,9 @@
 #include <stop_token>
 #include <utility>
 
+#include "handler/handler.hpp"
 #include "model/job.hpp"
 #include "model/trust.hpp"
-#include "services/handler.hpp"
 #include "services/note_pad.hpp"
 #include "store/job_store.hpp"
 

@@ -8,6 +8,7 @@
 #include "base/crash_point.hpp"
 #include "services/backoff.hpp"
 #include "services/fresh_id.hpp"
+#include "services/retry_until_known.hpp"
 
 namespace fenceline {
 namespace {
@@ -82,13 +83,13 @@ auto EffectRunner::repeated(const EffectAsk& ask, Call call) -> decltype(call())
   bool in_doubt = false;
   for (int tries = 0;; ++tries) {
     auto reply = call();
-    if (reply || !may_repeat(reply.error().code)) return reply;
+    if (reply) return reply;
+    const bool over = !may_repeat(reply.error().code);
+    if (in_doubt) reply = std::unexpected(error_after_doubt(std::move(reply.error())));
+    if (over) return reply;
     in_doubt = in_doubt || reply.error().code == Code::in_doubt;
     const Instant next = runtime_.now() + backoff(tries, kBackoffMost, runtime_.random());
-    if (next >= ask.trusted_until()) {
-      if (in_doubt) reply.error().code = Code::in_doubt;  // of an earlier try nothing is known
-      return reply;
-    }
+    if (next >= ask.trusted_until()) return reply;
     runtime_.sleep_until(next, {});
   }
 }

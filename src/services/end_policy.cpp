@@ -4,7 +4,7 @@
 #include <csignal>
 #include <optional>
 
-#include "services/valid_text.hpp"
+#include "base/valid_text.hpp"
 
 namespace fenceline {
 namespace {

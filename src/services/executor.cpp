@@ -6,7 +6,7 @@
 #include "base/crash_point.hpp"
 #include "base/duration_text.hpp"
 #include "base/sha256.hpp"
-#include "services/valid_text.hpp"
+#include "base/valid_text.hpp"
 
 namespace fenceline {
 namespace {

@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <vector>
 
+#include "handler/handler.hpp"
 #include "services/effect_runner.hpp"
-#include "services/handler.hpp"
 #include "services/recorder.hpp"
 #include "services/worker_context.hpp"
 

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/log.hpp"
+#include "handler/handler.hpp"
 #include "runtime/runtime.hpp"
-#include "services/handler.hpp"
 #include "services/stage_store.hpp"
 #include "services/worker.hpp"
 

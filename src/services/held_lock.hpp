@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "handler/handler.hpp"
 #include "model/fence.hpp"
 #include "model/trust.hpp"
-#include "services/handler.hpp"
 #include "store/lock_store.hpp"
 
 namespace fenceline {

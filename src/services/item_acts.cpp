@@ -5,6 +5,7 @@
 #include "base/nearest.hpp"
 #include "services/act_patience.hpp"
 #include "services/fresh_id.hpp"
+#include "services/retry_until_known.hpp"
 
 namespace fenceline {
 namespace {
@@ -59,19 +60,6 @@ Result<std::size_t> stage_named(const PipelineSpec& spec, const std::string& nam
 ItemActs::ItemActs(Runtime& runtime, Store& store, std::string ns, std::stop_token stop)
     : runtime_(runtime), store_(store), ns_(std::move(ns)), stop_(std::move(stop)) {}
 
-// Every call can be repeated with the same arguments: what happened does not happen twice.
-template <class Call>
-auto ItemActs::surely(Call call) -> decltype(call()) {
-  auto reply = call();
-  for (int n = 0; n < kRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
-    if (!runtime_.sleep_for(n == 0 ? Duration{0} : kRepeatPause * (1 << (n - 1)), stop_)) return reply;
-    reply = call();
-    if (!reply && reply.error().code == Code::unavailable)
-      reply.error().code = Code::in_doubt;  // of the first try nothing is known
-  }
-  return reply;
-}
-
 Result<ItemReport> ItemActs::look(const JobId& id) {
   Result<ItemsReply> read = store_.items({.ns = ns_, .ids = {id}});
   if (!read) return std::unexpected(read.error());
@@ -112,11 +100,13 @@ Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::option
     if (!fence && one.place && job.state != JobState::running) one.only = job.state;
     const ChangeItemsRequest request{
         .ns = ns_, .owner = fence ? job.owner : "", .request = fresh_id(runtime_), .changes = {one}, .act = act};
-    const Result<ChangeItemsReply> reply = surely([&] { return store_.change_items(request); });
+    const Result<ChangeItemsReply> reply =
+        retry_until_known(runtime_, stop_, [&] { return store_.change_items(request); });
     if (!reply) return std::unexpected(reply.error());
     if (reply->refused.empty()) {
       Result<ItemReport> after = look(id);
-      if (after) after->changed = true;
+      if (!after) return std::unexpected(error_after_doubt(std::move(after.error())));  // it did happen
+      after->changed = true;
       return after;
     }
     const std::string& reason = reply->refused.front().reason;

@@ -51,8 +51,6 @@ class ItemActs {
  private:
   using Decide = std::function<MaybeStep(const PipelineSpec& spec, const ItemNow& item, WallTime now)>;
   Result<ItemReport> change(const JobId& id, const Act& act, std::optional<Fence> fence, const Decide& decide);
-  template <class Call>
-  auto surely(Call call) -> decltype(call());
 
   Runtime& runtime_;
   Store& store_;

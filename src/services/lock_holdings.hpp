@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "handler/handler.hpp"
 #include "model/trust.hpp"
-#include "services/handler.hpp"
 #include "services/lock_options.hpp"
 #include "services/lock_turns.hpp"
 #include "store/lock_store.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "services/handler.hpp"
+#include "handler/handler.hpp"
 
 namespace fenceline {
 namespace {

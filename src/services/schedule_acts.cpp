@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/valid_text.hpp"
 #include "model/time_zone.hpp"
 #include "services/act_patience.hpp"
 #include "services/fresh_id.hpp"
-#include "services/valid_text.hpp"
+#include "services/retry_until_known.hpp"
 
 namespace fenceline {
 namespace {
@@ -75,20 +76,6 @@ ScheduleActs::ScheduleActs(Runtime& runtime, Store& store, ScheduleActsOptions o
       owner_(fresh_id(runtime)),
       stop_(std::move(stop)) {}
 
-// Every call can be repeated with the same arguments: what happened does not happen twice.
-template <class Call>
-auto ScheduleActs::surely(Call call, bool* doubted) -> decltype(call()) {
-  auto reply = call();
-  if (doubted != nullptr && !reply && reply.error().code == Code::in_doubt) *doubted = true;
-  for (int n = 0; n < kRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
-    if (!runtime_.sleep_for(n == 0 ? Duration{0} : kRepeatPause * (1 << (n - 1)), stop_)) return reply;
-    reply = call();
-    if (!reply && (reply.error().code == Code::unavailable || reply.error().code == Code::full))
-      reply.error().code = Code::in_doubt;  // of the first try nothing is known
-  }
-  return reply;
-}
-
 template <class Decide>
 Result<ChangeScheduleReply> ScheduleActs::change(const std::string& name, const Act& act, Decide decide) {
   if (auto ok = check_schedule_name(name); !ok) return std::unexpected(ok.error());
@@ -118,15 +105,25 @@ Result<ChangeScheduleReply> ScheduleActs::change(const std::string& name, const 
       return ChangeScheduleReply{.schedule = row != nullptr ? *row : ScheduleRow{}, .duplicates = {}, .now = read->now};
     if (*decision == Decision::again) continue;
     bool doubted = false;
-    reply = surely([&] { return store_.change_schedule(request); }, &doubted);
+    std::optional<Code> said;  // by the store, of the last try alone
+    const auto send = [&] {
+      return retry_until_known(
+          runtime_, stop_,
+          [&] {
+            Result<ChangeScheduleReply> answer = store_.change_schedule(request);
+            said = answer ? std::nullopt : std::optional(answer.error().code);
+            return answer;
+          },
+          {}, &doubted);
+    };
+    reply = send();
     if (!reply && reply.error().code == Code::full && cut_before_jobs(request)) {
       request.request = fresh_id(runtime_);
-      reply = surely([&] { return store_.change_schedule(request); }, &doubted);
+      reply = send();
     }
     if (doubted) doubtful = request.revision;
-    // refused: the clock was set back
-    const bool overtaken = !reply && (reply.error().code == Code::conflict || reply.error().code == Code::not_found ||
-                                      (reply.error().code == Code::refused && request.step));
+    // refused: the clock was set back. The next look at the schedule tells what became of a try in doubt.
+    const bool overtaken = said == Code::conflict || said == Code::not_found || (said == Code::refused && request.step);
     if (!overtaken) return reply;
   }
   return reply;
@@ -155,7 +152,8 @@ Result<void> ScheduleActs::settle(ChangeScheduleRequest& request, const Schedule
         .request = fresh_id(runtime_),
         .only = {},
         .act = {.actor = "scheduler", .reason = "the next tick of schedule " + row.name + " is due"}};
-    if (const Result<ActReply> cancelled = surely([&] { return store_.cancel(cancel); }); !cancelled)
+    if (const Result<ActReply> cancelled = retry_until_known(runtime_, stop_, [&] { return store_.cancel(cancel); });
+        !cancelled)
       return std::unexpected(cancelled.error());
   }
   request.step = std::move(planned->step);
@@ -174,7 +172,8 @@ Result<bool> ScheduleActs::back_to(WallTime now, const ScheduleRow& row) {
   request.place = options_.place;
   request.act = {.actor = "scheduler",
                  .reason = "the clock went back from " + utc(row.resolved_to) + " to " + utc(now)};
-  const Result<ChangeScheduleReply> moved = surely([&] { return store_.change_schedule(request); });
+  const Result<ChangeScheduleReply> moved =
+      retry_until_known(runtime_, stop_, [&] { return store_.change_schedule(request); });
   if (!moved && moved.error().code != Code::conflict) return std::unexpected(moved.error());
   return true;
 }

@@ -98,8 +98,6 @@ class ScheduleActs {
     bool doubtful;           // an earlier try may have happened, and was followed by a change of somebody else
   };
 
-  template <class Call>
-  auto surely(Call call, bool* doubted = nullptr) -> decltype(call());
   // `decide` fills in the request.
   template <class Decide>
   Result<ChangeScheduleReply> change(const std::string& name, const Act& act, Decide decide);

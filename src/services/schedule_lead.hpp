@@ -8,13 +8,12 @@
 
 #include "base/log.hpp"
 #include "base/time.hpp"
+#include "model/schedule.hpp"
 #include "model/trust.hpp"
 #include "runtime/runtime.hpp"
 #include "store/store.hpp"
 
 namespace fenceline {
-
-inline constexpr char kSchedulerLock[] = "fenceline:scheduler";
 
 class ScheduleLead {
  public:

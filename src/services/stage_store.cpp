@@ -6,6 +6,7 @@
 
 #include "services/act_patience.hpp"
 #include "services/fresh_id.hpp"
+#include "services/item_acts.hpp"
 #include "services/stage_outcome.hpp"
 
 namespace fenceline {
@@ -308,11 +309,33 @@ Result<void> StageStore::as_stored(NewJob& job) {
 }
 
 Result<EnqueueReply> StageStore::enqueue(const EnqueueRequest& request) {
+  if (std::ranges::all_of(request.jobs, [](const NewJob& job) { return job.stage.empty(); }))
+    return inner_.enqueue(request);
   EnqueueRequest asked = request;
   for (NewJob& job : asked.jobs) {
-    if (auto ok = as_stored(job); !ok) return std::unexpected(ok.error());
+    Result<std::string> stage = stage_of_new_job(job.queue, job.stage);
+    if (!stage) return std::unexpected(stage.error());
+    job.stage = std::move(*stage);
   }
   return inner_.enqueue(asked);
+}
+
+Result<std::string> StageStore::stage_of_new_job(const std::string& queue, const std::string& stage) {
+  if (stage.empty()) return stage;
+  const Result<Known> known = all_->recent();
+  if (!known) return std::unexpected(known.error());
+  const auto found = (*known)->find(queue);
+  if (found == (*known)->end()) return stage;
+  if (!found->second.readable()) {
+    const Result<std::optional<KnownPipeline>> why = read_pipeline(inner_, options_.ns, queue);
+    return why ? Result<std::string>(stage) : std::unexpected(why.error());
+  }
+  const PipelineSpec& spec = found->second.spec;
+  const Result<std::size_t> named = stage_named(spec, stage);
+  if (!named) return std::unexpected(named.error());
+  if (*named == 0) return std::string();
+  return fail(Code::conflict, "an item of pipeline " + spec.name + " begins at its first stage, " + spec.first().name +
+                                  "; leave --stage out, and move it on with: fenceline stage move ID --to " + stage);
 }
 
 Result<StepReply> StageStore::step_ticks(const StepRequest& request) {

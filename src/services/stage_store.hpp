@@ -48,7 +48,11 @@ class StageStore final : public ForwardingStore {
   Result<SettleReply> settle(const SettleRequest& request) override;
   // Of a stage with a gate that is worked here: of both.
   Result<BacklogReply> backlog(const BacklogRequest& request) override;
+  // Errors besides: those of stage_of_new_job().
   Result<EnqueueReply> enqueue(const EnqueueRequest& request) override;
+  // The stage of a new job, as the store has it: an item begins at the first stage of its pipeline, which has no name
+  // there. Errors: invalid (no such stage, or the pipeline is of a newer version), conflict (it is not the first one).
+  Result<std::string> stage_of_new_job(const std::string& queue, const std::string& stage);
   Result<StepReply> step_ticks(const StepRequest& request) override;
   Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override;
   Result<void> report_worker(const WorkerReport& report) override;

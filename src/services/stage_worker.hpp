@@ -6,9 +6,9 @@
 
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "handler/handler.hpp"
 #include "runtime/runtime.hpp"
 #include "services/gate_keeper.hpp"
-#include "services/handler.hpp"
 #include "services/pipeline_book.hpp"
 #include "services/worker.hpp"
 #include "store/store.hpp"

@@ -18,9 +18,9 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "handler/handler.hpp"
 #include "runtime/actor.hpp"
 #include "runtime/runtime.hpp"
-#include "services/handler.hpp"
 #include "store/store.hpp"
 
 namespace fenceline {

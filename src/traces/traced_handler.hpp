@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "services/handler.hpp"
+#include "handler/handler.hpp"
 #include "traces/span.hpp"
 
 namespace fenceline::traces {

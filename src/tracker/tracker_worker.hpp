@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "handler/handler.hpp"
 #include "runtime/runtime.hpp"
-#include "services/handler.hpp"
 #include "tracker/budget.hpp"
 #include "tracker/fitness.hpp"
 #include "tracker/hints.hpp"

@@ -14,8 +14,6 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr Duration kFirstPause = std::chrono::milliseconds{200};
-
 constexpr std::size_t kIdBeginningLeast = 8;
 
 }  // namespace
@@ -136,8 +134,6 @@ Result<bool> confirmed(const Invocation& invocation, const std::string& question
   tell("fenceline: nothing was changed");
   return false;
 }
-
-Duration pause_before_repeat(int nth) { return nth == 0 ? Duration{0} : kFirstPause * (1 << (nth - 1)); }
 
 std::string counted(std::int64_t number, std::string_view thing) {
   return std::to_string(number) + " " + std::string(thing) + (number == 1 ? "" : "s");

@@ -1,5 +1,4 @@
-// What the commands that change something have in common: who does it and why, whether it is meant, and what is
-// repeated when an answer got lost.
+// What the commands that change something have in common: who does it and why, and whether it is meant.
 #pragma once
 
 #include <functional>
@@ -41,23 +40,6 @@ Error no_such_job(const JobId& id, const std::string& ns);
 // The question was answered with yes, by --yes or by the person at the terminal; false: with no. Errors: usage (nobody
 // can be asked, and --yes was not given), held (interrupted).
 Result<bool> confirmed(const Invocation& invocation, const std::string& question);
-
-inline constexpr int kActRepeats = 5;
-Duration pause_before_repeat(int nth);
-
-// Repeats a call while its answer is in doubt: at once, then after 200 ms, doubling. The call must be one that can be
-// repeated with the same arguments.
-template <class Call>
-auto sure(const Invocation& invocation, Call call) -> decltype(call()) {
-  auto reply = call();
-  for (int n = 0; n < kActRepeats && !reply && reply.error().code == Code::in_doubt; ++n) {
-    if (!invocation.runtime->sleep_for(pause_before_repeat(n), invocation.stop)) return reply;
-    reply = call();
-    if (!reply && reply.error().code == Code::unavailable)
-      reply.error().code = Code::in_doubt;  // of the first try nothing is known
-  }
-  return reply;
-}
 
 // "1 job", "2 jobs".
 std::string counted(std::int64_t number, std::string_view thing);

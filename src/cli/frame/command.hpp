@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "runtime/runtime.hpp"
+#include "session/session.hpp"
 #include "store/store.hpp"
 
 namespace fenceline::cli {
@@ -97,12 +98,21 @@ class Invocation {
   Result<Duration> duration(std::string_view option, Duration otherwise, Duration least, Duration most) const;
 
   // Opens the store of this invocation, setting an empty one up if `may_create`; with `mends`, putting back what can be
-  // of a damaged one.
-  Result<std::unique_ptr<Store>> open_store(bool may_create, bool mends = false);
+  // of a damaged one. With --history, what it is asked is written down.
+  Result<Session> open_store(bool may_create, bool mends = false);
 
   // The same, setting an empty one up and saying so on stderr: a mistyped path must not look like an empty queue.
-  Result<std::unique_ptr<Store>> open_or_make_store();
+  // Namespace and history are this invocation's, whatever is wanted.
+  Result<Session> open_or_make_store(SessionOptions wanted = {});
+
+  // The same over a store that is open.
+  Result<Session> session_over(std::unique_ptr<Store> store, SessionOptions wanted = {}) const;
 };
+
+// For commands whose store is recorded: the session sees to it.
+inline OptionSpec history_option() {
+  return {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"};
+}
 
 // Errors of the command line itself: exit 64 instead of 65.
 Error usage_error(std::string message);

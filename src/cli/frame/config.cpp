@@ -21,11 +21,11 @@
 #include "cli/frame/lock_settings.hpp"
 #include "cli/frame/schedule_settings.hpp"
 #include "cli/frame/text.hpp"
-#include "library/open_store.hpp"
 #include "library/open_tracker.hpp"
 #include "model/job.hpp"
 #include "runtime/host.hpp"
 #include "services/worker.hpp"
+#include "session/open_store.hpp"
 
 namespace fenceline::cli {
 namespace {

@@ -7,13 +7,11 @@
 #include "cli/frame/text.hpp"
 #include "fenceline/version.hpp"
 #include "metrics/metered_handler.hpp"
-#include "metrics/metered_log.hpp"
-#include "metrics/metered_store.hpp"
 #include "metrics/metered_tracker.hpp"
 #include "metrics/pages.hpp"
-#include "metrics/sampler.hpp"
 #include "metrics/store_sample.hpp"
 #include "metrics/tracker_sample.hpp"
+#include "session/measurement.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -53,95 +51,78 @@ Result<MetricsPort> MetricsPort::open(const Invocation& invocation) {
   return port;
 }
 
-// In the order in which they depend: who serves goes first.
-struct Measured::Parts {
-  Parts(const Invocation& invocation, MetricsPort& port, LogSink& plain_sink, const metrics::MetricsOptions& options,
-        metrics::Sampler::Take take)
-      : runtime(*invocation.runtime),
-        counted(options, runtime),
-        sink(counted, plain_sink),
-        sampler(runtime, counted, std::move(take)),
-        pages(runtime, counted, sampler) {
-    port.answer_with([this](const http::HttpRequest& request) { return pages.answer(request); });
-  }
+std::optional<MeasureOptions> MetricsPort::measures(const Invocation& invocation,
+                                                    std::vector<std::string> queues) const {
+  if (!server_) return std::nullopt;
+  return MeasureOptions{.queues = std::move(queues),
+                        .more = [&invocation](Store& asked) { return config_findings(invocation, asked); }};
+}
 
-  void start(MetricsPort& port) {
-    const Log log(sink);
-    log.info("metrics_listening", {{"address", port.server().address()}});
-    sampling = runtime.spawn("sampler", [this](std::stop_token stop) { sampler.run(std::move(stop)); });
+struct MetricsPages::Parts {
+  Parts(Runtime& runtime, MetricsPort& port, Measurement& measured)
+      : pages(runtime, measured.counted(), measured.sampler()) {
+    port.answer_with([this](const http::HttpRequest& request) { return pages.answer(request); });
+    Log(measured.sink()).info("metrics_listening", {{"address", port.server().address()}});
     serving =
         runtime.spawn("metrics", [&server = port.server()](std::stop_token stop) { server.run(std::move(stop)); });
   }
 
-  Runtime& runtime;
-  metrics::Metrics counted;
-  metrics::MeteredLog sink;
-  std::optional<metrics::MeteredStore> store;
-  std::optional<metrics::StoreSample> store_sample;
-  std::optional<metrics::MeteredTracker> tracker;
-  std::optional<metrics::TrackerSample> tracker_sample;
-  std::deque<metrics::MeteredHandler> handlers;
-  metrics::Sampler sampler;
   metrics::Pages pages;
-  Task sampling;
   Task serving;
 };
 
-Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, Store& store,
-                   std::vector<std::string> queues)
-    : plain_sink_(sink), plain_store_(&store) {
-  if (!port) return;
-  const StoreProfile profile = store.profile();
-  parts_ = std::make_unique<Parts>(invocation, port, sink,
-                                   metrics::MetricsOptions{.version = std::string(kVersion),
-                                                           .store = profile.kind,
-                                                           .guarantee = profile.guarantee,
-                                                           .queues = queues,
-                                                           .checks = metrics::check_names()},
-                                   [this] { return parts_->store_sample->take(); });
-  parts_->store.emplace(*invocation.runtime, parts_->counted, store);
-  parts_->store_sample.emplace(
-      *invocation.runtime, parts_->counted, *parts_->store,
-      metrics::StoreSampleOptions{.ns = invocation.ns,
-                                  .queues = std::move(queues),
-                                  .more = [&invocation](Store& asked) { return config_findings(invocation, asked); }});
-  parts_->counted.answered(invocation.runtime->now());  // it was opened
-  parts_->start(port);
+MetricsPages::MetricsPages(Runtime& runtime, MetricsPort& port, Measurement* measured) {
+  if (port && measured != nullptr) parts_ = std::make_unique<Parts>(runtime, port, *measured);
 }
+
+MetricsPages::~MetricsPages() = default;
+
+// In the order in which they depend: who serves goes first.
+struct Measured::Parts {
+  Parts(const Invocation& invocation, LogSink& plain_sink)
+      : runtime(*invocation.runtime),
+        measured(runtime, plain_sink,
+                 {.version = std::string(kVersion),
+                  .store = kind_of(invocation.store_url),
+                  .checks = metrics::check_names()}) {}
+
+  void start(MetricsPort& port, metrics::Sampler::Take take) {
+    sampling = measured.start(std::move(take));
+    pages.emplace(runtime, port, &measured);
+  }
+
+  Runtime& runtime;
+  Measurement measured;
+  std::optional<metrics::MeteredTracker> tracker;
+  std::optional<metrics::TrackerSample> tracker_sample;
+  std::deque<metrics::MeteredHandler> handlers;
+  Task sampling;
+  std::optional<MetricsPages> pages;
+};
 
 Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink) : plain_sink_(sink) {
   if (!port) return;
-  parts_ = std::make_unique<Parts>(
-      invocation, port, sink,
-      metrics::MetricsOptions{
-          .version = std::string(kVersion), .store = kind_of(invocation.store_url), .checks = metrics::check_names()},
-      [] { return false; });
-  parts_->start(port);
+  parts_ = std::make_unique<Parts>(invocation, sink);
+  parts_->start(port, [] { return false; });
 }
 
 Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, tracker::Tracker& tracker,
                    std::function<tracker::TrackerWorkerCounts()> counts)
     : plain_sink_(sink), plain_tracker_(&tracker) {
   if (!port) return;
-  parts_ = std::make_unique<Parts>(
-      invocation, port, sink,
-      metrics::MetricsOptions{
-          .version = std::string(kVersion), .store = kind_of(invocation.store_url), .checks = metrics::check_names()},
-      [this, counts = std::move(counts)] {
-        parts_->tracker_sample->take(counts());
-        return true;
-      });
-  parts_->tracker.emplace(*invocation.runtime, parts_->counted, tracker);
-  parts_->tracker_sample.emplace(parts_->counted);
-  parts_->counted.answered(invocation.runtime->now());  // it said who we are
-  parts_->start(port);
+  parts_ = std::make_unique<Parts>(invocation, sink);
+  parts_->tracker.emplace(*invocation.runtime, parts_->measured.counted(), tracker);
+  parts_->tracker_sample.emplace(parts_->measured.counted());
+  parts_->measured.counted().answered(invocation.runtime->now());  // it said who we are
+  parts_->start(port, [parts = parts_.get(), counts = std::move(counts)] {
+    parts->tracker_sample->take(counts());
+    return true;
+  });
 }
 
 Measured::~Measured() = default;
 
-Store& Measured::store() const { return parts_ ? *parts_->store : *plain_store_; }
-
-LogSink& Measured::sink() const { return parts_ ? static_cast<LogSink&>(parts_->sink) : plain_sink_; }
+LogSink& Measured::sink() const { return parts_ ? parts_->measured.sink() : plain_sink_; }
 
 tracker::Tracker& Measured::tracker() const {
   return parts_ ? static_cast<tracker::Tracker&>(*parts_->tracker) : *plain_tracker_;
@@ -149,7 +130,7 @@ tracker::Tracker& Measured::tracker() const {
 
 Handler& Measured::handler(Handler& handler) {
   if (!parts_) return handler;
-  return parts_->handlers.emplace_back(parts_->runtime, parts_->counted, handler);
+  return parts_->handlers.emplace_back(parts_->runtime, parts_->measured.counted(), handler);
 }
 
 }  // namespace fenceline::cli

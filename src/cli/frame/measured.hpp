@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "cli/frame/command.hpp"
+#include "handler/handler.hpp"
 #include "http/http_server.hpp"
-#include "services/handler.hpp"
 #include "tracker/tracker.hpp"
 
+namespace fenceline {
+class Measurement;
+}
 namespace fenceline::tracker {
 struct TrackerWorkerCounts;
 }
@@ -29,6 +32,9 @@ class MetricsPort {
   static Result<MetricsPort> open(const Invocation& invocation);
 
   explicit operator bool() const { return server_ != nullptr; }
+  // What a session is to measure for these pages; empty without a port. `queues` are those that are served. The
+  // invocation must outlive the session.
+  std::optional<MeasureOptions> measures(const Invocation& invocation, std::vector<std::string> queues = {}) const;
   http::HttpServer& server() { return *server_; }
   // Before the server runs.
   void answer_with(http::HttpHandler handler) { *handler_ = std::move(handler); }
@@ -38,14 +44,25 @@ class MetricsPort {
   std::unique_ptr<http::HttpServer> server_;
 };
 
-// Counts what a command does to its store, its log and its handlers, and serves that. Without a port everything is
+// Serves the pages of what is measured, until it goes. The log says at which address, once.
+class MetricsPages {
+ public:
+  // All must outlive it. Without a measurement nothing is served.
+  MetricsPages(Runtime& runtime, MetricsPort& port, Measurement* measured);
+  ~MetricsPages();
+  MetricsPages(const MetricsPages&) = delete;
+  MetricsPages& operator=(const MetricsPages&) = delete;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+// The same for what has no session: counts what a command does to its log and its tracker. Without a port everything is
 // passed on as it is.
 class Measured {
  public:
-  // All must outlive it. `queues` are those that are served. The log says at which address, once.
-  Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, Store& store,
-           std::vector<std::string> queues = {});
-  // The store could not be opened, and the work goes on.
+  // All must outlive it. The store could not be opened, and the work goes on.
   Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink);
   Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, tracker::Tracker& tracker,
            std::function<tracker::TrackerWorkerCounts()> counts);
@@ -53,7 +70,6 @@ class Measured {
   Measured(const Measured&) = delete;
   Measured& operator=(const Measured&) = delete;
 
-  Store& store() const;
   LogSink& sink() const;
   Log log() const { return Log(sink()); }
   tracker::Tracker& tracker() const;
@@ -63,7 +79,6 @@ class Measured {
  private:
   struct Parts;
   LogSink& plain_sink_;
-  Store* plain_store_ = nullptr;
   tracker::Tracker* plain_tracker_ = nullptr;
   std::unique_ptr<Parts> parts_;
 };

@@ -1,5 +1,5 @@
 // The store of an invocation: what the command line requires of it, and what it accepts.
-#include "library/open_store.hpp"
+#include "session/open_store.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -105,10 +105,22 @@ Result<std::unique_ptr<Store>> open_or_make_in_time(const Invocation& invocation
   return store;
 }
 
-Result<std::unique_ptr<Store>> Invocation::open_store(bool may_create, bool mends) {
-  return open_in_time(*this, may_create, mends, kCallTimeout);
+Result<Session> Invocation::open_store(bool may_create, bool mends) {
+  Result<std::unique_ptr<Store>> store = open_in_time(*this, may_create, mends, kCallTimeout);
+  if (!store) return std::unexpected(store.error());
+  return session_over(std::move(*store));
 }
 
-Result<std::unique_ptr<Store>> Invocation::open_or_make_store() { return open_or_make_in_time(*this, kCallTimeout); }
+Result<Session> Invocation::open_or_make_store(SessionOptions wanted) {
+  Result<std::unique_ptr<Store>> store = open_or_make_in_time(*this, kCallTimeout);
+  if (!store) return std::unexpected(store.error());
+  return session_over(std::move(*store), std::move(wanted));
+}
+
+Result<Session> Invocation::session_over(std::unique_ptr<Store> store, SessionOptions wanted) const {
+  wanted.ns = ns;
+  wanted.history = value("--history").value_or("");
+  return Session::over(*runtime, *log_sink, std::move(store), std::move(wanted));
+}
 
 }  // namespace fenceline::cli

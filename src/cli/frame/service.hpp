@@ -11,9 +11,9 @@
 #include <string>
 
 #include "base/log.hpp"
+#include "handler/handler.hpp"
 #include "runtime/service_manager.hpp"
 #include "runtime/watched_runtime.hpp"
-#include "services/handler.hpp"
 #include "store/forwarding_store.hpp"
 
 namespace fenceline::cli {

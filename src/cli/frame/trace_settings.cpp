@@ -1,15 +1,12 @@
 #include "cli/frame/trace_settings.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 
 #include "base/text.hpp"
 #include "cli/frame/config.hpp"
 #include "cli/frame/text.hpp"
-#include "fenceline/version.hpp"
-#include "runtime/host.hpp"
+#include "session/collector.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -47,24 +44,9 @@ Result<std::vector<http::Header>> headers_from_environment() {
   return headers;
 }
 
-Result<std::string> url_of(const Setting& setting, bool whole) {
-  std::string url = setting.value;
-  const bool possible = (url.starts_with("http://") || url.starts_with("https://")) && url.size() > 8 &&
-                        url.find_first_of(" @?#") == std::string::npos;
-  if (!possible) {
-    const std::string text =
-        setting.origin +
-        ": the collector of traces is no address like http://HOST:4318, without user, password and query";
-    return std::unexpected(setting.origin.starts_with("OTEL_") ? usage_error(text) : Error{Code::invalid, text});
-  }
-  if (whole) return url;
-  while (url.ends_with('/')) url.pop_back();
-  return url + "/v1/traces";
-}
-
 }  // namespace
 
-Result<std::unique_ptr<traces::Exporter>> open_traces(const Invocation& invocation) {
+Result<std::unique_ptr<traces::SpanSink>> open_traces(const Invocation& invocation) {
   if (from_environment("OTEL_SDK_DISABLED") == "true" || from_environment("OTEL_TRACES_EXPORTER") == "none")
     return nullptr;
   Setting endpoint = setting_of(invocation, "trace.endpoint");
@@ -78,16 +60,17 @@ Result<std::unique_ptr<traces::Exporter>> open_traces(const Invocation& invocati
     Log(*invocation.log_sink).warn("traces_off", {{"reason", "protocol_grpc"}});
     return nullptr;
   }
-  Result<std::string> url = url_of(endpoint, whole.has_value());
-  if (!url) return std::unexpected(url.error());
   Result<std::vector<http::Header>> headers = headers_from_environment();
   if (!headers) return std::unexpected(headers.error());
-  traces::ExporterOptions options{.url = std::move(*url), .headers = std::move(*headers)};
-  options.origin = {.service = setting_of(invocation, "trace.service").value,
-                    .version = std::string(kVersion),
-                    .host = host_name(),
-                    .pid = ::getpid()};
-  return std::make_unique<traces::Exporter>(*invocation.runtime, Log(*invocation.log_sink), std::move(options));
+  Result<std::unique_ptr<traces::SpanSink>> collector =
+      open_collector(*invocation.runtime, Log(*invocation.log_sink),
+                     {.endpoint = endpoint.value,
+                      .whole = whole.has_value(),
+                      .service = setting_of(invocation, "trace.service").value,
+                      .headers = std::move(*headers)});
+  if (collector) return collector;
+  const std::string text = endpoint.origin + ": " + collector.error().message;
+  return std::unexpected(endpoint.origin.starts_with("OTEL_") ? usage_error(text) : Error{Code::invalid, text});
 }
 
 }  // namespace fenceline::cli

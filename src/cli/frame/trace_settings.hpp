@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "cli/frame/command.hpp"
-#include "traces/exporter.hpp"
+#include "traces/span.hpp"
 
 namespace fenceline::cli {
 
 // Nothing: traces are off, as they are unless somebody names a collector. Errors: usage, invalid (a URL or headers that
 // are not possible).
-Result<std::unique_ptr<traces::Exporter>> open_traces(const Invocation& invocation);
+Result<std::unique_ptr<traces::SpanSink>> open_traces(const Invocation& invocation);
 
 }  // namespace fenceline::cli

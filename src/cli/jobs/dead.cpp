@@ -91,7 +91,8 @@ class Redrive {
                              .request = fresh_request(*invocation_.runtime),
                              .only = JobState::dead,
                              .act = act_};
-    const Result<ActReply> reply = sure(invocation_, [&] { return store_.retry(request); });
+    const Result<ActReply> reply =
+        retry_until_known(*invocation_.runtime, invocation_.stop, [&] { return store_.retry(request); });
     if (!reply) return std::unexpected(reply.error());
     done_ += static_cast<std::int64_t>(request.ids.size() - reply->refused.size());
     std::vector<JobId> others;

@@ -76,7 +76,7 @@ Result<int> run_effects_resolve(Invocation& invocation) {
   request->job = *id;
   if (effect->state == EffectState::intent)
     request->call = effect->call;  // the doubt that was looked at, not a later one
-  const Result<void> resolved = sure(invocation, [&] { return (*store)->resolve_effect(*request); });
+  const Result<void> resolved = store->until_known(invocation.stop, [&] { return (*store)->resolve_effect(*request); });
   if (!resolved && resolved.error().code == Code::refused)
     return std::unexpected(refusal_of(*effect, resolved.error()));
   if (!resolved) return std::unexpected(resolved.error());

@@ -60,8 +60,8 @@ Result<int> enqueue_one(Invocation& invocation, NewJob job) {
   if (invocation.json) return kExitOk;
   print_line(to_string(ids->at(0)));
   if (sender.existing() == 0) return kExitOk;
-  const Result<Store*> store = sender.store();
-  if (store) tell("fenceline: " + there_already(invocation, **store, ids->at(0)));
+  const Result<Session*> session = sender.session();
+  if (session) tell("fenceline: " + there_already(invocation, ***session, ids->at(0)));
   return kExitOk;
 }
 
@@ -89,7 +89,7 @@ CommandSpec enqueue_command() {
       {"--payload-file", "FILE", "the same from a file, - for stdin"},
       {"--jsonl", "FILE", "one job for each line, - for stdin; prints how many"},
       {"--batch", "NAME", "with --jsonl: the same file under the same name adds nothing, for 24h"},
-      {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"}};
+      history_option()};
   for (OptionSpec& option : new_job_options()) options.push_back(std::move(option));
   return {.name = "enqueue",
           .summary = "Adds a job to a queue, or one for each line of a file, and prints the ids.",

@@ -117,10 +117,11 @@ class Lines {
   Result<void> number_batch() {
     if (!batch_name_) return {};
     if (!first_seen_) {
-      const Result<Store*> store = sender_.store();
-      if (!store) return std::unexpected(store.error());
+      const Result<Session*> session = sender_.session();
+      if (!session) return std::unexpected(session.error());
       const BatchRequest request{.ns = invocation_.ns, .name = *batch_name_};
-      const Result<BatchReply> reply = sure(invocation_, [&] { return (*store)->open_batch(request); });
+      const Result<BatchReply> reply =
+          (*session)->until_known(invocation_.stop, [&] { return (**session)->open_batch(request); });
       if (!reply && reply.error().code == Code::refused)
         return fail(Code::conflict,
                     "batch '" + printable(*batch_name_, 60) +

@@ -18,7 +18,7 @@ Result<int> act_on(Invocation& invocation, Verb verb, std::string_view done) {
   if (!ids) return std::unexpected(ids.error());
   const ActRequest request{
       .ns = invocation.ns, .ids = std::move(*ids), .request = fresh_request(*invocation.runtime), .act = *act};
-  const Result<ActReply> reply = sure(invocation, [&] { return ((**store).*verb)(request); });
+  const Result<ActReply> reply = store->until_known(invocation.stop, [&] { return ((**store).*verb)(request); });
   if (!reply) return std::unexpected(reply.error());
   return report_act(invocation, request.ids, *reply, done);
 }

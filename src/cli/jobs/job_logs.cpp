@@ -8,7 +8,7 @@
 #include "cli/frame/signals.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/jobs/commands.hpp"
-#include "cli/jobs/job_looks.hpp"
+#include "services/job_wait.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -110,7 +110,7 @@ Result<int> run_job_logs(Invocation& invocation) {
     const Result<bool> read_on = printer.print_new();
     if (!read_on) return std::unexpected(read_on.error());
     if (!*read_on || !invocation.has("--follow") || is_finished((*job)->state)) return kExitOk;
-    if (!looks) looks.emplace(invocation, **store, **job);
+    if (!looks) looks.emplace(*invocation.runtime, **store, invocation.ns, **job, invocation.stop);
     if (!looks->wait()) return interrupted_exit();
   }
 }

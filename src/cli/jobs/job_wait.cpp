@@ -1,4 +1,6 @@
 // fenceline job wait: until jobs are finished; their status becomes this program's own.
+#include "services/job_wait.hpp"
+
 #include <utility>
 
 #include "base/duration_text.hpp"
@@ -7,7 +9,6 @@
 #include "cli/frame/signals.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/jobs/commands.hpp"
-#include "cli/jobs/job_looks.hpp"
 #include "cli/jobs/job_view.hpp"
 
 namespace fenceline::cli {
@@ -20,39 +21,28 @@ int status_of(const Job& job) {
   return kExitFound;
 }
 
-class Waiting {
- public:
-  explicit Waiting(Invocation& invocation, Store& store) : invocation_(invocation), store_(store) {}
+// Errors: not_found.
+Result<Job> look_at(const Invocation& invocation, Store& store, const JobId& id) {
+  const Result<std::optional<Job>> job = store.job(invocation.ns, id);
+  if (!job) return std::unexpected(job.error());
+  if (!*job) return std::unexpected(no_such_job(id, invocation.ns));
+  return **job;
+}
 
-  // Errors: not_found.
-  Result<Job> look(const JobId& id) {
-    const Result<std::optional<Job>> job = store_.job(invocation_.ns, id);
-    if (!job) return std::unexpected(job.error());
-    if (!*job) return std::unexpected(no_such_job(id, invocation_.ns));
-    return **job;
-  }
-
-  // Empty: not in time, or asked to stop.
-  Result<std::optional<Job>> finished(const JobId& id, std::optional<Instant> until) {
-    std::optional<JobLooks> looks;
-    bool told = false;
-    while (true) {
-      Result<Job> job = look(id);
-      if (!job) return std::unexpected(job.error());
-      if (is_finished(job->state)) return std::move(*job);
-      if (job->state == JobState::waiting && !std::exchange(told, true))
-        tell("fenceline: job " + to_string(id) + " waits for a person; see 'fenceline job explain " + to_string(id) +
-             "'");
-      if (until && invocation_.runtime->now() >= *until) return std::nullopt;
-      if (!looks) looks.emplace(invocation_, store_, *job);
-      if (!looks->wait(until)) return std::nullopt;
-    }
-  }
-
- private:
-  Invocation& invocation_;
-  Store& store_;
-};
+// Empty: not in time, or asked to stop.
+Result<std::optional<Job>> finished(const Invocation& invocation, Store& store, const JobId& id,
+                                    std::optional<Instant> until) {
+  bool told_of_wait = false;
+  bool told_of_store = false;
+  const auto looked = [&](const Result<Job>& job) {
+    if (!job && !std::exchange(told_of_store, true)) tell("fenceline: " + job.error().message + "; waiting for it");
+    if (job && job->state == JobState::waiting && !std::exchange(told_of_wait, true))
+      tell("fenceline: job " + to_string(id) + " waits for a person; see 'fenceline job explain " + to_string(id) +
+           "'");
+  };
+  return wait_until_finished(*invocation.runtime, store, id, {.ns = invocation.ns, .until = until, .looked = looked},
+                             invocation.stop);
+}
 
 void print_finished(const Job& job, bool json, bool only) {
   if (json) {
@@ -77,16 +67,15 @@ Result<int> run_job_wait(Invocation& invocation) {
   const Result<std::vector<JobId>> ids = ids_of(invocation, **store);
   if (!ids) return std::unexpected(ids.error());
 
-  Waiting waiting(invocation, **store);
   for (const JobId& id : *ids) {  // first of all: a mistyped id must not wait for its turn
-    if (const Result<Job> job = waiting.look(id); !job) return std::unexpected(job.error());
+    if (const Result<Job> job = look_at(invocation, **store, id); !job) return std::unexpected(job.error());
   }
   const std::optional<Instant> until =
       invocation.has("--timeout") ? std::optional(invocation.runtime->now() + *patience) : std::nullopt;
   int status = kExitOk;
   bool in_time = true;
   for (const JobId& id : *ids) {  // to the last one, also when the time is over: some may be finished
-    const Result<std::optional<Job>> job = waiting.finished(id, until);
+    const Result<std::optional<Job>> job = finished(invocation, **store, id, until);
     if (!job) return std::unexpected(job.error());
     if (!*job) {
       if (invocation.stop.stop_requested()) return interrupted_exit();

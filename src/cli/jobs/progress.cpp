@@ -8,8 +8,6 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr int kTries = 3;  // of a call whose answer got lost; a repeat says the same
-
 Result<Note> note_from(const Invocation& invocation) {
   const Result<Holding> job = job_at_hand("progress");
   if (!job) return std::unexpected(job.error());
@@ -30,11 +28,12 @@ Result<int> run_progress(Invocation& invocation) {
   if (!note) return std::unexpected(note.error());
   const RecordRequest request{.ns = invocation.ns, .notes = {*note}};
   if (const Result<void> ok = check_request(request); !ok) return std::unexpected(ok.error());
-  Result<std::unique_ptr<Store>> store = invocation.open_store(false);
+  Result<Session> store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  Result<RecordReply> reply = (*store)->record(request);
-  for (int tries = 1; tries < kTries && !reply && reply.error().code == Code::in_doubt; ++tries)
-    reply = (*store)->record(request);
+  // A handler that says how far it is does not wait long for it.
+  const Result<RecordReply> reply =
+      retry_until_known(*invocation.runtime, invocation.stop, [&] { return (*store)->record(request); },
+                        {.repeats = 2, .pause = Duration{0}});
   if (!reply) return std::unexpected(reply.error());
   if (reply->refused.empty()) return kExitOk;
   const Refusal& refusal = reply->refused.front();

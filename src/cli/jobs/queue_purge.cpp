@@ -49,7 +49,7 @@ Result<int> run_queue_purge(Invocation& invocation) {
                                .up_to = row->newest,
                                .limit = kPurgeStep,
                                .act = *act};
-    const Result<PurgeReply> reply = sure(invocation, [&] { return (*store)->purge(request); });
+    const Result<PurgeReply> reply = store->until_known(invocation.stop, [&] { return (*store)->purge(request); });
     if (!reply) {
       progress.end();
       return fail(reply.error().code,

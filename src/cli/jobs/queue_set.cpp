@@ -67,7 +67,8 @@ Result<int> run_queue_set(Invocation& invocation) {
   const auto store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
   tell_if_new(invocation, **store);
-  if (auto ok = sure(invocation, [&] { return (*store)->set_queue(request); }); !ok) return std::unexpected(ok.error());
+  if (auto ok = store->until_known(invocation.stop, [&] { return (*store)->set_queue(request); }); !ok)
+    return std::unexpected(ok.error());
   return print_queue(invocation, **store);
 }
 
@@ -81,7 +82,8 @@ Result<int> pause(Invocation& invocation, bool paused) {
   const Result<QueueRow> before = find_queue(invocation, **store);
   if (!before && (!paused || before.error().code != Code::not_found)) return std::unexpected(before.error());
   if (!before) tell_if_new(invocation, **store);
-  if (auto ok = sure(invocation, [&] { return (*store)->pause(request); }); !ok) return std::unexpected(ok.error());
+  if (auto ok = store->until_known(invocation.stop, [&] { return (*store)->pause(request); }); !ok)
+    return std::unexpected(ok.error());
   const bool already = paused && before && before->paused;
   if (already) {
     const QueuePause& pause = *before->paused;

@@ -9,8 +9,6 @@
 #include "base/ascending_uuids.hpp"
 #include "base/result.hpp"
 #include "cli/frame/command.hpp"
-#include "history/work_history.hpp"
-#include "traces/exporter.hpp"
 
 namespace fenceline::cli {
 
@@ -19,8 +17,9 @@ class Sender {
   explicit Sender(Invocation& invocation) : invocation_(invocation) {}
 
   JobId new_id();
-  // The store, made if there is none yet; with --history, what is asked of it is written down.
-  Result<Store*> store();
+  // Opened when it is first asked for; the store is made if there is none yet. Errors: those of open_traces(), and of
+  // opening the store.
+  Result<Session*> session();
 
   // All or none. The ids that stand for these jobs now: their own, or of those that have their unique keys.
   Result<std::vector<JobId>> send(std::vector<NewJob> jobs);
@@ -33,16 +32,9 @@ class Sender {
   std::int64_t existing() const { return existing_; }
 
  private:
-  // The span of sending these, whose context they carry from now on; nothing if traces are off, or whoever began this
-  // one wants none.
-  std::optional<traces::Span> begin_span(std::vector<NewJob>& jobs);
-
   Invocation& invocation_;
   AscendingUuids ids_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<history::WorkHistory> noted_;             // what is sent through it, if it is to be written down
-  std::optional<std::unique_ptr<traces::Exporter>> spans_;  // once it was looked whether there is a collector
-  std::optional<std::string> stage_;                        // of all jobs, as the store has it
+  std::optional<Session> session_;
   std::int64_t sent_ = 0;
   std::int64_t existing_ = 0;
   bool opened_ = false;

@@ -18,8 +18,6 @@
 #include "cli/pipelines/tracker_place.hpp"
 #include "cli/pipelines/tracker_webhook.hpp"
 #include "fenceline/version.hpp"
-#include "history/work_history.hpp"
-#include "library/open_store.hpp"
 #include "library/open_tracker.hpp"
 #include "model/trust.hpp"
 #include "runtime/actor.hpp"
@@ -27,10 +25,11 @@
 #include "runtime/host.hpp"
 #include "runtime/process_tree.hpp"
 #include "services/command_handler.hpp"
-#include "services/history_handler.hpp"
+#include "services/stage_store.hpp"
 #include "services/stage_worker.hpp"
 #include "services/worker.hpp"
-#include "traces/traced_handler.hpp"
+#include "session/handler_chain.hpp"
+#include "session/open_store.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -136,16 +135,16 @@ class CheckHandler final : public Handler {
   const std::vector<std::string> words_;
 };
 
-// The same, written down.
-class NotedCheck final : public Handler {
+// The same, as a session runs it.
+class SessionCheck final : public Handler {
  public:
-  NotedCheck(history::Recorder& recorder, CommandHandler& commands, std::vector<std::string> words)
-      : check_(commands, std::move(words)), noted_(recorder, check_) {}
-  RunResult run(const Run& run) override { return noted_.run(run); }
+  SessionCheck(const Session& session, CommandHandler& commands, std::vector<std::string> words)
+      : check_(commands, std::move(words)), chain_(session, check_, ChainFor::checks) {}
+  RunResult run(const Run& run) override { return chain_.outermost().run(run); }
 
  private:
   CheckHandler check_;
-  HistoryHandler noted_;
+  HandlerChain chain_;
 };
 
 // The schedules that fenceline.toml declares are made what it says. A store that went away is waited for; what else
@@ -196,14 +195,17 @@ Result<int> run_work(Invocation& invocation) {
   Service service(*invocation.runtime, Log(*invocation.log_sink), invocation.stop, kCallTimeout);
   Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
   if (!metrics_port) return std::unexpected(metrics_port.error());
-  const Result<std::unique_ptr<traces::Exporter>> spans = open_traces(invocation);
+  Result<std::unique_ptr<traces::SpanSink>> spans = open_traces(invocation);
   if (!spans) return std::unexpected(spans.error());
-  Result<std::unique_ptr<Store>> store = invocation.open_or_make_store();
-  if (!store) return std::unexpected(store.error());
-  if (auto ok = reconcile_schedules(invocation, **store); !ok) return std::unexpected(ok.error());
+  const Result<Session> session = invocation.open_or_make_store(
+      {.metrics = metrics_port->measures(invocation, options->queues), .spans = std::move(*spans)});
+  if (!session) return std::unexpected(session.error());
+  const MetricsPages pages(*invocation.runtime, *metrics_port, session->measurement());
+  if (auto ok = reconcile_schedules(invocation, session->stages()); !ok) return std::unexpected(ok.error());
 
   const SaidOfWorker said{.ttl = invocation.has("--ttl"), .concurrency = invocation.has("--concurrency")};
-  const Result<KnownPipelines> pipelines = fit_to_stage(*invocation.runtime, **store, *options, said, invocation.stop);
+  const Result<KnownPipelines> pipelines =
+      fit_to_stage(*invocation.runtime, **session, *options, said, invocation.stop);
   if (!pipelines) return std::unexpected(pipelines.error());
 
   make_room_for_files(options->concurrency);
@@ -214,31 +216,17 @@ Result<int> run_work(Invocation& invocation) {
                                                .clean_env = invocation.has("--clean-env"),
                                                .grace = LeaseTimes::of(options->ttl).grace,
                                                .owns_children = become_subreaper()});
-  std::unique_ptr<history::WorkHistory> noted;
-  if (const std::optional<std::string> path = invocation.value("--history")) {
-    Result<std::unique_ptr<history::WorkHistory>> opened =
-        history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), **store);
-    if (!opened) return std::unexpected(opened.error());
-    noted = std::move(*opened);
-  }
-  std::optional<HistoryHandler> noted_handler;
-  if (noted) noted_handler.emplace(noted->recorder(), handler);
-  Handler& chosen_handler = noted ? static_cast<Handler&>(*noted_handler) : handler;
-  std::optional<traces::TracedHandler> traced_handler;
-  if (*spans) traced_handler.emplace(*invocation.runtime, **spans, invocation.ns, chosen_handler);
-  Handler& outer_handler = *spans ? static_cast<Handler&>(*traced_handler) : chosen_handler;
   MakeCheck make_check;
   if (invocation.has("--run-checks")) {
     make_check = [&](const StageSpec& stage) -> std::unique_ptr<Handler> {
-      if (noted) return std::make_unique<NotedCheck>(noted->recorder(), handler, stage.gate.command);
-      return std::make_unique<CheckHandler>(handler, stage.gate.command);
+      return std::make_unique<SessionCheck>(*session, handler, stage.gate.command);
     };
   }
-  Measured measured(invocation, *metrics_port, *invocation.log_sink, noted ? noted->store() : **store, options->queues);
-  ServiceStore service_store(service, measured.store());
-  ServiceHandler service_handler(measured.handler(outer_handler));
+  const HandlerChain chain(*session, handler);
+  ServiceStore service_store(service, **session);
+  ServiceHandler service_handler(chain.outermost());
   const Task attending = service.attend([&] { return service_store.describe(); });
-  const Result<WorkReport> report = work_stages(service.runtime(), measured.log(), service_store, service_handler,
+  const Result<WorkReport> report = work_stages(service.runtime(), session->log(), service_store, service_handler,
                                                 *options, std::move(make_check), invocation.stop);
   if (!report) return std::unexpected(report.error());
   if (invocation.json) print_line(work_as_json(*report));
@@ -261,8 +249,7 @@ CommandSpec work_command() {
                    "lease time, renewed while a command runs: 1s to 24h, what the stage says or 30s if not given"},
                   {"--drain", "",
                    "end when no job is running, by anyone, or could be claimed now; schedules do not keep it up"},
-                  {"--history", "FILE",
-                   "write every call to the store into FILE, added to what is there; see fenceline audit"},
+                  history_option(),
                   {"--drain-timeout", "DURATION",
                    "what running commands get at a stop before they are told to end; 30s if not given"},
                   {"--on", "END=OUTCOME",

@@ -48,10 +48,11 @@ Result<int> run_elect(Invocation& invocation) {
   if (!store && was_interrupted(invocation.stop)) return interrupted();
   if (!store) return std::unexpected(store.error());
 
-  const Result<LockHistory> history = LockHistory::open(invocation, **store);
-  if (!history) return std::unexpected(history.error());
-  const Measured measured(invocation, *metrics_port, log.sink(), history->store());
-  LockClient locks(service.runtime(), measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
+  const Result<Session> session =
+      invocation.session_over(std::move(*store), {.metrics = metrics_port->measures(invocation), .log = &log.sink()});
+  if (!session) return std::unexpected(session.error());
+  const MetricsPages pages(*invocation.runtime, *metrics_port, session->measurement());
+  LockClient locks(service.runtime(), session->log(), **session, {.ns = invocation.ns, .place = lock_place()});
   Election election(locks, *options);
   std::atomic<Fence> term = 0;  // 0: it campaigns
   service.ready();
@@ -63,13 +64,13 @@ Result<int> run_elect(Invocation& invocation) {
     const auto lead = [&](const Term& now) {
       const WatchedRuntime::Away away;  // for as long as the command takes
       term = now.number;
-      history->started(now.held);
+      record_started(*session, now.held);
       end = run_locked(invocation, lease_of(now.held), std::nullopt);
-      history->ended(now.held, end.lost);
+      record_ended(*session, now.held, end.lost);
       term = 0;
     };
     const Result<TermEnd> served = election.serve(lead, invocation.stop);
-    tidy_now_and_then(invocation, **store);
+    tidy_now_and_then(invocation, **session);
     if (!served && was_interrupted(invocation.stop)) return interrupted();
     if (!served) return std::unexpected(served.error());
     if (end.interrupted || (*served == TermEnd::stepped_down && !end.lost)) return end.status;

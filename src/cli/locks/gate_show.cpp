@@ -128,7 +128,7 @@ Result<int> run_gate_rebase(Invocation& invocation) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  const Result<Fence> floor = sure(invocation, [&] { return (*store)->raise_floor(request); });
+  const Result<Fence> floor = store->until_known(invocation.stop, [&] { return (*store)->raise_floor(request); });
   // The store is fine: a gate is not.
   if (!floor && floor.error().code == Code::refused)
     return fail(Code::conflict, floor.error().message + "; the gate of " + worst->record.resource +

@@ -73,7 +73,7 @@ Result<NewestGrant> NewestGrant::of(Invocation& invocation, const std::string& r
   if (!job && !lock.empty() && (fence_at_hand || resource == lock)) newest.lock_ = lock;
   else if (!job && fence_at_hand) job = parse_uuid(from_environment("FENCELINE_JOB").value_or(""));
   if (!job && newest.lock_.empty()) return newest;
-  Result<std::unique_ptr<Store>> store = invocation.open_store(false);
+  Result<Session> store = invocation.open_store(false);
   if (!store && store.error().code == Code::not_found) return newest;
   if (!store) return std::unexpected(store.error());
   newest.store_ = std::move(*store);
@@ -85,12 +85,12 @@ Result<NewestGrant> NewestGrant::of(Invocation& invocation, const std::string& r
 Result<std::optional<Fence>> NewestGrant::ask() const {
   if (!store_) return std::nullopt;
   if (!lock_.empty()) {
-    const Result<std::optional<LockRow>> row = store_->lock(ns_, lock_);
+    const Result<std::optional<LockRow>> row = (*store_)->lock(ns_, lock_);
     if (!row) return std::unexpected(row.error());
     if (!*row) return std::nullopt;
     return (*row)->fence;
   }
-  const Result<std::optional<Job>> job = store_->job(ns_, job_);
+  const Result<std::optional<Job>> job = (*store_)->job(ns_, job_);
   if (!job) return std::unexpected(job.error());
   if (!*job) return std::nullopt;
   return (*job)->fence;

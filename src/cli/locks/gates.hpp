@@ -43,7 +43,7 @@ class NewestGrant {
   Result<std::optional<Fence>> ask() const;
 
  private:
-  std::unique_ptr<Store> store_;  // none: it is not asked
+  std::optional<Session> store_;  // none: it is not asked
   std::string ns_;
   JobId job_{};
   std::string lock_;  // empty: it is about the job

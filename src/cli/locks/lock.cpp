@@ -174,7 +174,7 @@ Result<int> run_lock(Invocation& invocation) {
   if (!metrics_port) return std::unexpected(metrics_port.error());
   const LockLog log(invocation);
   const Instant deadline = does_not_wait(*options) ? began : began + options->wait;
-  const Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->names.front(), deadline);
+  Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->names.front(), deadline);
   if (!store && options->on_acquire_error == OnStoreError::open && store_is_away(store.error().code) &&
       !was_interrupted(invocation.stop))
     return run_open(invocation, Measured(invocation, *metrics_port, log.sink()).log(), *options, *timeout);
@@ -183,18 +183,19 @@ Result<int> run_lock(Invocation& invocation) {
   if (!does_not_wait(*options))
     options->wait = std::max<Duration>(deadline - invocation.runtime->now(), std::chrono::milliseconds{1});
 
-  const Result<LockHistory> history = LockHistory::open(invocation, **store);
-  if (!history) return std::unexpected(history.error());
-  const Measured measured(invocation, *metrics_port, log.sink(), history->store());
-  LockClient locks(*invocation.runtime, measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
+  const Result<Session> session =
+      invocation.session_over(std::move(*store), {.metrics = metrics_port->measures(invocation), .log = &log.sink()});
+  if (!session) return std::unexpected(session.error());
+  const MetricsPages pages(*invocation.runtime, *metrics_port, session->measurement());
+  LockClient locks(*invocation.runtime, session->log(), **session, {.ns = invocation.ns, .place = lock_place()});
   Result<HeldLock> held = locks.acquire(*options, invocation.stop);
   if (!held) return not_obtained(invocation, *options, held.error(), static_cast<int>(*conflict));
   if (held->failed_open()) tell_that_it_is_open();
-  history->started(*held);
+  record_started(*session, *held);
   const LockedEnd end = run_locked(invocation, lease_of(*held), *timeout);
-  history->ended(*held, end.lost);
+  record_ended(*session, *held, end.lost);
   const Result<void> released = held->release();
-  tidy_now_and_then(invocation, **store);
+  tidy_now_and_then(invocation, **session);
   if (end.lost || (!released && released.error().code == Code::lost)) return std::unexpected(loss_of(*held));
   if (!released)
     tell("fenceline: " + released.error().message + "; it is free again within " + format_duration(options->ttl));

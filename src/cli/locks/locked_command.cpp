@@ -13,10 +13,11 @@
 #include "cli/frame/signals.hpp"
 #include "cli/frame/stderr_log.hpp"
 #include "cli/locks/signal_forward.hpp"
-#include "library/open_store.hpp"
+#include "history/recorder.hpp"
 #include "runtime/guarded_command.hpp"
 #include "runtime/host.hpp"
 #include "runtime/process_tree.hpp"
+#include "session/open_store.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -170,29 +171,17 @@ void tidy_now_and_then(const Invocation& invocation, Store& store) {
       store.tidy({.ns = invocation.ns, .limit = kTidyAtOnce, .timeout = std::chrono::seconds{1}});
 }
 
-Result<LockHistory> LockHistory::open(const Invocation& invocation, Store& store) {
-  LockHistory history;
-  history.store_ = &store;
-  const std::optional<std::string> path = invocation.value("--history");
-  if (!path) return history;
-  Result<std::unique_ptr<history::WorkHistory>> opened =
-      history::WorkHistory::open(*path, *invocation.runtime, Log(*invocation.log_sink), store);
-  if (!opened) return std::unexpected(opened.error());
-  history.noted_ = std::move(*opened);
-  return history;
+void record_started(const Session& session, const HeldLock& held) {
+  if (session.recorder() == nullptr) return;
+  for (const LockGrant& grant : held.grants())
+    session.recorder()->lock_work(history::Kind::started, held.owner(), grant.resource, grant.fence);
 }
 
-void LockHistory::started(const HeldLock& held) const {
-  if (!noted_) return;
+void record_ended(const Session& session, const HeldLock& held, bool lost) {
+  if (session.recorder() == nullptr) return;
   for (const LockGrant& grant : held.grants())
-    noted_->recorder().lock_work(history::Kind::started, held.owner(), grant.resource, grant.fence);
-}
-
-void LockHistory::ended(const HeldLock& held, bool lost) const {
-  if (!noted_) return;
-  for (const LockGrant& grant : held.grants())
-    noted_->recorder().lock_work(history::Kind::ended, held.owner(), grant.resource, grant.fence,
-                                 lost ? "lost" : "done");
+    session.recorder()->lock_work(history::Kind::ended, held.owner(), grant.resource, grant.fence,
+                                  lost ? "lost" : "done");
 }
 
 LockLog::LockLog(const Invocation& invocation) : sink_(&null_log_sink()) {

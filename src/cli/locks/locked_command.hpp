@@ -11,7 +11,6 @@
 
 #include "base/result.hpp"
 #include "cli/frame/command.hpp"
-#include "history/work_history.hpp"
 #include "services/held_lock.hpp"
 
 namespace fenceline::cli {
@@ -53,21 +52,9 @@ LockedEnd run_locked(Invocation& invocation, const CommandLease& lease, std::opt
 // commands use a store, nobody else would.
 void tidy_now_and_then(const Invocation& invocation, Store& store);
 
-// With --history: the store that writes down what is asked of it, and the work under the lock. Without: the store
-// itself, and nothing is written.
-class LockHistory {
- public:
-  // `store` must outlive it. Errors: those of HistoryFile::open.
-  static Result<LockHistory> open(const Invocation& invocation, Store& store);
-
-  Store& store() const { return noted_ ? noted_->store() : *store_; }
-  void started(const HeldLock& held) const;
-  void ended(const HeldLock& held, bool lost) const;
-
- private:
-  Store* store_ = nullptr;
-  std::unique_ptr<history::WorkHistory> noted_;
-};
+// The work under a lock, into the session's history if it has one.
+void record_started(const Session& session, const HeldLock& held);
+void record_ended(const Session& session, const HeldLock& held, bool lost);
 inline constexpr const char* kHistoryHelp =
     "write every call about locks to the store into FILE, added to what is there; see fenceline audit";
 

@@ -32,7 +32,7 @@ Result<int> run_locks_break(Invocation& invocation) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  const Result<BreakReply> broken = sure(invocation, [&] { return (*store)->break_lock(request); });
+  const Result<BreakReply> broken = store->until_known(invocation.stop, [&] { return (*store)->break_lock(request); });
   if (!broken && broken.error().code == Code::not_found)
     return fail(Code::not_found, "lock " + resource + " is free, or nothing is known of it in namespace " +
                                      invocation.ns + "; 'fenceline locks list --held' names those that are held");

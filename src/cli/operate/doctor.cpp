@@ -10,8 +10,8 @@
 #include "cli/operate/tracker_doctor.hpp"
 #include "cli/operate/workers.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "library/open_store.hpp"
 #include "library/open_tracker.hpp"
+#include "session/open_store.hpp"
 
 namespace fenceline::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/frame/table.hpp"
 #include "cli/frame/text.hpp"
 #include "doctor/words.hpp"
-#include "library/open_store.hpp"
+#include "session/open_store.hpp"
 
 namespace fenceline::cli {
 namespace {

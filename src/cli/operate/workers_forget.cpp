@@ -60,7 +60,9 @@ Result<int> run_workers_forget(Invocation& invocation) {
   const Result<std::vector<std::string>> owners = gone_owners(invocation, *rows);
   if (!owners) return std::unexpected(owners.error());
   for (const std::string& owner : *owners) {
-    if (const Result<void> ok = sure(invocation, [&] { return (*store)->remove_worker(invocation.ns, owner); }); !ok)
+    if (const Result<void> ok =
+            store->until_known(invocation.stop, [&] { return (*store)->remove_worker(invocation.ns, owner); });
+        !ok)
       return std::unexpected(ok.error());
     if (!invocation.json) print_line(owner);
   }

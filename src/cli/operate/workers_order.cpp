@@ -49,7 +49,8 @@ Result<int> order(Invocation& invocation, WorkerOrder wanted) {
   int status = kExitOk;
   for (const std::string& owner : *owners) {
     const OrderRequest request{.ns = invocation.ns, .owner = owner, .order = wanted, .act = *act};
-    if (const Result<void> ok = sure(invocation, [&] { return (*store)->order_worker(request); }); !ok) {
+    if (const Result<void> ok = store->until_known(invocation.stop, [&] { return (*store)->order_worker(request); });
+        !ok) {
       if (invocation.has("--all") && (ok.error().code == Code::not_found || ok.error().code == Code::refused))
         continue;  // it ended, or will
       tell("fenceline: " + error_text(with_name(ok.error(), owner)));

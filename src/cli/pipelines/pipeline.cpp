@@ -2,7 +2,6 @@
 
 #include "cli/frame/acts.hpp"
 #include "cli/frame/json.hpp"
-#include "cli/frame/noted_store.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/pipelines/commands.hpp"
 #include "cli/pipelines/pipeline_file.hpp"
@@ -27,9 +26,7 @@ Result<int> run_pipeline_apply(Invocation& invocation) {
   if (!act) return std::unexpected(act.error());
   const auto store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
-  const Result<NotedStore> noted = NotedStore::open(invocation, **store);
-  if (!noted) return std::unexpected(noted.error());
-  PipelineActs acts(*invocation.runtime, noted->store(), invocation.ns, invocation.stop);
+  PipelineActs acts(*invocation.runtime, **store, invocation.ns, invocation.stop);
   const Result<ApplyReport> report = acts.apply(*spec, invocation.has("--force"), *act);
   if (!report) return std::unexpected(report.error());
   const std::string done = report->outcome == ApplyOutcome::added     ? "added"
@@ -90,9 +87,7 @@ Result<int> run_pipeline_remove(Invocation& invocation) {
   if (const Result<FoundPipeline> found = find_pipeline(invocation, **store, name);
       !found && found.error().code == Code::not_found)
     return std::unexpected(found.error());
-  const Result<NotedStore> noted = NotedStore::open(invocation, **store);
-  if (!noted) return std::unexpected(noted.error());
-  PipelineActs acts(*invocation.runtime, noted->store(), invocation.ns, invocation.stop);
+  PipelineActs acts(*invocation.runtime, **store, invocation.ns, invocation.stop);
   if (auto ok = acts.remove(name, invocation.has("--force"), *act); !ok) return std::unexpected(ok.error());
   if (invocation.json) print_line(Json{{"name", name}, {"removed", true}}.dump());
   else print_line(name + " is removed; its queue stays, as one without stages");

@@ -168,18 +168,4 @@ void StageNames::name(Job& job) const {
   if (spec != nullptr) job.stage = spec->first().name;
 }
 
-Result<std::string> stage_of_new_job(Store& store, const std::string& ns, const std::string& queue,
-                                     const std::string& stage) {
-  if (stage.empty()) return stage;
-  const Result<std::optional<KnownPipeline>> pipeline = read_pipeline(store, ns, queue);
-  if (!pipeline) return std::unexpected(pipeline.error());
-  if (!*pipeline) return stage;
-  const PipelineSpec& spec = (*pipeline)->spec;
-  const Result<std::size_t> named = stage_named(spec, stage);
-  if (!named) return std::unexpected(named.error());
-  if (*named == 0) return std::string();
-  return fail(Code::conflict, "an item of pipeline " + spec.name + " begins at its first stage, " + spec.first().name +
-                                  "; leave --stage out, and move it on with: fenceline stage move ID --to " + stage);
-}
-
 }  // namespace fenceline::cli

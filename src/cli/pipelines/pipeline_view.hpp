@@ -44,9 +44,4 @@ class StageNames {
   KnownPipelines known_;
 };
 
-// The stage that somebody typed for a queue, as the store has it: for a new job, which begins at the first one. Errors:
-// conflict, invalid.
-Result<std::string> stage_of_new_job(Store& store, const std::string& ns, const std::string& queue,
-                                     const std::string& stage);
-
 }  // namespace fenceline::cli

@@ -7,10 +7,10 @@
 #include <system_error>
 
 #include "base/uuid.hpp"
+#include "base/valid_text.hpp"
 #include "cli/frame/command.hpp"
 #include "cli/frame/config.hpp"
 #include "cli/frame/text.hpp"
-#include "services/valid_text.hpp"
 #include "tracker/marker.hpp"
 
 namespace fenceline::cli {

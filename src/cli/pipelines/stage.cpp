@@ -5,7 +5,6 @@
 #include "cli/frame/config.hpp"
 #include "cli/frame/job_at_hand.hpp"
 #include "cli/frame/json.hpp"
-#include "cli/frame/noted_store.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/pipelines/commands.hpp"
 #include "cli/pipelines/pipeline_view.hpp"
@@ -60,9 +59,7 @@ Result<int> decide(Invocation& invocation, Decide what) {
   if (!store) return std::unexpected(store.error());
   const Result<JobId> id = id_of(invocation, **store);
   if (!id) return std::unexpected(id.error());
-  const Result<NotedStore> noted = NotedStore::open(invocation, **store);
-  if (!noted) return std::unexpected(noted.error());
-  ItemActs acts(*invocation.runtime, noted->store(), invocation.ns, invocation.stop);
+  ItemActs acts(*invocation.runtime, **store, invocation.ns, invocation.stop);
   const Result<ItemReport> report = what(acts, *id, *act);
   if (!report) return std::unexpected(report.error());
   print_report(invocation, *report);
@@ -108,9 +105,7 @@ Result<int> send_back(Invocation& invocation, const std::string& to) {
       return fail(Code::denied,
                   "a command that works on item " + to_string(delivery->id) + " moves that one only; leave the ID out");
   }
-  const Result<NotedStore> noted = NotedStore::open(invocation, **store);
-  if (!noted) return std::unexpected(noted.error());
-  ItemActs acts(*invocation.runtime, noted->store(), invocation.ns, invocation.stop);
+  ItemActs acts(*invocation.runtime, **store, invocation.ns, invocation.stop);
   const Result<ItemReport> report = acts.send_back(*delivery, to, *act);
   if (!report) return std::unexpected(report.error());
   print_report(invocation, *report);

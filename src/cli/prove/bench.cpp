@@ -11,8 +11,8 @@
 #include "cli/frame/signals.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/prove/commands.hpp"
-#include "library/open_store.hpp"
 #include "runtime/child_process.hpp"
+#include "session/open_store.hpp"
 
 namespace fenceline::cli {
 namespace {

@@ -3,9 +3,9 @@
 #include "cli/frame/output.hpp"
 #include "cli/frame/place.hpp"
 #include "cli/frame/schedule_settings.hpp"
-#include "cli/pipelines/pipeline_view.hpp"
 #include "cli/schedules/commands.hpp"
 #include "cli/schedules/schedule_view.hpp"
+#include "services/stage_store.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -24,10 +24,11 @@ Result<int> run_schedule_add(Invocation& invocation) {
   if (!act) return std::unexpected(act.error());
   const auto store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
-  Result<std::string> stage = stage_of_new_job(**store, invocation.ns, spec->queue, spec->stage);
+  Result<std::string> stage = store->stages().stage_of_new_job(spec->queue, spec->stage);
   if (!stage) return std::unexpected(stage.error());
   spec->stage = std::move(*stage);
-  ScheduleActs acts(*invocation.runtime, **store, {.ns = invocation.ns, .place = lock_place()}, invocation.stop);
+  ScheduleActs acts(*invocation.runtime, store->stages(), {.ns = invocation.ns, .place = lock_place()},
+                    invocation.stop);
   const Result<PutReport> put = acts.put(name, *spec, *act);
   if (!put) return std::unexpected(put.error());
   if (invocation.json) {

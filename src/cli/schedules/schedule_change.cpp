@@ -25,10 +25,8 @@ auto act_on(Invocation& invocation, Change change)
   if (!act) return std::unexpected(act.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  StageStore stages(
-      *invocation.runtime, **store,
-      {.ns = invocation.ns, .queues = {}});  // for `schedule run` of one that names the first stage of a pipeline
-  ScheduleActs acts(*invocation.runtime, stages, {.ns = invocation.ns, .place = lock_place()}, invocation.stop);
+  ScheduleActs acts(*invocation.runtime, store->stages(), {.ns = invocation.ns, .place = lock_place()},
+                    invocation.stop);
   auto changed = change(acts, name, *act);
   if (!changed) return std::unexpected(with_nearest_schedule(invocation, **store, name, changed.error()));
   return changed;

@@ -11,6 +11,7 @@
 #include "cli/frame/text.hpp"
 #include "cli/schedules/commands.hpp"
 #include "cli/schedules/crontab.hpp"
+#include "services/stage_store.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -22,15 +23,16 @@ Result<ReconcileReport> foresee(Invocation& invocation, const std::vector<NamedS
   const auto store = invocation.open_store(false);
   if (!store && store.error().code != Code::not_found) return std::unexpected(store.error());
   MemoryStore nothing(*invocation.runtime);
-  return ScheduleActs(*invocation.runtime, store ? **store : nothing, {.ns = invocation.ns, .place = lock_place()},
-                      invocation.stop)
+  return ScheduleActs(*invocation.runtime, store ? static_cast<Store&>(store->stages()) : nothing,
+                      {.ns = invocation.ns, .place = lock_place()}, invocation.stop)
       .foresee(schedules);
 }
 
 Result<ReconcileReport> reconcile(Invocation& invocation, const std::vector<NamedSpec>& schedules, const Act& act) {
   const auto store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
-  return ScheduleActs(*invocation.runtime, **store, {.ns = invocation.ns, .place = lock_place()}, invocation.stop)
+  return ScheduleActs(*invocation.runtime, store->stages(), {.ns = invocation.ns, .place = lock_place()},
+                      invocation.stop)
       .reconcile(schedules, act);
 }
 

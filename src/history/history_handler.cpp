@@ -1,4 +1,4 @@
-#include "services/history_handler.hpp"
+#include "history/history_handler.hpp"
 
 #include <exception>
 #include <stop_token>

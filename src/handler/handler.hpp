@@ -13,8 +13,8 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "handler/effect.hpp"
 #include "model/job.hpp"
-#include "services/effect.hpp"
 
 namespace fenceline {
 
@@ -101,7 +101,7 @@ struct Run {
   // Adds to the job's log. Both reach the store within a tenth of a second, about, and before the outcome.
   void log(std::string_view text) const;
   // Does a side effect once for this job, whatever becomes of this delivery, and answers with its result: the recorded
-  // one, if it was done before (services/effect.hpp has an example). `name` is as a queue's; `request` is what is asked
+  // one, if it was done before (handler/effect.hpp has an example). `name` is as a queue's; `request` is what is asked
   // for: the same name for another request is a conflict. Waits for a call of the same effect that is under way.
   // Errors:
   //   lost         this delivery is over: another has the job, or it waits for an operator now. Return; nothing you

@@ -1,4 +1,4 @@
-#include "services/valid_text.hpp"
+#include "base/valid_text.hpp"
 
 #include "base/utf8.hpp"
 

@@ -1,4 +1,4 @@
-#include "library/open_store.hpp"
+#include "session/open_store.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,9 +1,9 @@
-#include "services/handler.hpp"
+#include "handler/handler.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "services/valid_text.hpp"
+#include "base/valid_text.hpp"
 
 namespace fenceline {
 

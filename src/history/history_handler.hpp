@@ -1,8 +1,8 @@
 // A Handler that writes into a history when another one begins, is told to stop, and ends.
 #pragma once
 
+#include "handler/handler.hpp"
 #include "history/recorder.hpp"
-#include "services/handler.hpp"
 
 namespace fenceline {
 
