@@ -1,22 +1,4 @@
-// Time is a type, and only a Clock (runtime/clock.hpp) can tell it.
+// Time is a type, and only a Clock (runtime/clock.hpp) can tell it. The types are public: fenceline/time.hpp.
 #pragma once
 
-#include <chrono>
-
-namespace fenceline {
-
-using Duration = std::chrono::microseconds;
-
-// A clock with no now(): only a Clock can make an Instant.
-struct Monotonic {
-  using duration = Duration;
-  using rep = duration::rep;
-  using period = duration::period;
-  using time_point = std::chrono::time_point<Monotonic>;
-  static constexpr bool is_steady = true;
-};
-
-using Instant = Monotonic::time_point;             // leases and deadlines: comparable within one boot of one machine
-using WallTime = std::chrono::sys_time<Duration>;  // run times, cron and people; may jump
-
-}  // namespace fenceline
+#include "fenceline/time.hpp"

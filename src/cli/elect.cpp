@@ -9,7 +9,9 @@
 #include "cli/output.hpp"
 #include "cli/service.hpp"
 #include "cli/signals.hpp"
-#include "services/election.hpp"
+#include "fenceline/election.hpp"
+#include "services/backoff.hpp"
+#include "services/lock_client.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -50,7 +52,8 @@ Result<int> run(Invocation& invocation) {
   const Result<LockHistory> history = LockHistory::open(invocation, **store);
   if (!history) return std::unexpected(history.error());
   const Measured measured(invocation, *metrics_port, log.sink(), history->store());
-  LockClient locks(service.runtime(), measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
+  LockClient locks(make_lock_parts(service.runtime(), measured.log(), measured.store(),
+                                   {.ns = invocation.ns, .place = lock_place()}));
   Election election(locks, *options);
   std::atomic<Fence> term = 0;  // 0: it campaigns
   service.ready();

@@ -185,7 +185,8 @@ Result<int> run(Invocation& invocation) {
   const Result<LockHistory> history = LockHistory::open(invocation, **store);
   if (!history) return std::unexpected(history.error());
   const Measured measured(invocation, *metrics_port, log.sink(), history->store());
-  LockClient locks(*invocation.runtime, measured.log(), measured.store(), {.ns = invocation.ns, .place = lock_place()});
+  LockClient locks(make_lock_parts(*invocation.runtime, measured.log(), measured.store(),
+                                   {.ns = invocation.ns, .place = lock_place()}));
   Result<HeldLock> held = locks.acquire(*options, invocation.stop);
   if (!held) return not_obtained(invocation, *options, held.error(), static_cast<int>(*conflict));
   if (held->failed_open()) tell_that_it_is_open();

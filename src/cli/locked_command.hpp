@@ -11,8 +11,9 @@
 
 #include "base/result.hpp"
 #include "cli/command.hpp"
+#include "fenceline/held_lock.hpp"
 #include "history/work_history.hpp"
-#include "services/held_lock.hpp"
+#include "services/lock_client.hpp"
 
 namespace fenceline::cli {
 

@@ -15,9 +15,15 @@
 #include "runtime/actor.hpp"
 #include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
+#include "services/handler.hpp"
 #include "services/history_handler.hpp"
+#include "services/item_acts.hpp"
+#include "services/lock_client.hpp"
+#include "services/pipeline_acts.hpp"
+#include "services/schedule_acts.hpp"
 #include "services/stage_store.hpp"
 #include "services/stage_worker.hpp"
+#include "store/enqueue_options.hpp"
 
 namespace fenceline {
 namespace {
@@ -116,8 +122,8 @@ Result<Client> Client::open(ClientOptions options) {
   }
   parts->stages =
       std::make_unique<StageStore>(parts->runtime, parts->counted(), StageStoreOptions{.ns = parts->ns, .queues = {}});
-  parts->locks = std::make_unique<LockClient>(parts->runtime, parts->log, parts->counted(),
-                                              LockClientOptions{.ns = parts->ns, .place = place_of_this_process()});
+  parts->locks = std::make_unique<LockClient>(make_lock_parts(parts->runtime, parts->log, parts->counted(),
+                                                              {.ns = parts->ns, .place = place_of_this_process()}));
   parts->schedules = std::make_unique<ScheduleActs>(
       parts->runtime, *parts->stages, ScheduleActsOptions{.ns = parts->ns, .place = place_of_this_process()});
   parts->pipelines = std::make_unique<PipelineActs>(parts->runtime, parts->counted(), parts->ns);
@@ -196,9 +202,9 @@ Result<HeldLock> Client::acquire_lock(std::string_view name, LockOptions options
 
 LockClient& Client::locks() { return *parts_->locks; }
 
-ScheduleActs& Client::schedules() { return *parts_->schedules; }
-PipelineActs& Client::pipelines() { return *parts_->pipelines; }
-ItemActs& Client::items() { return *parts_->items; }
+ScheduleControl& Client::schedules() { return *parts_->schedules; }
+PipelineControl& Client::pipelines() { return *parts_->pipelines; }
+ItemControl& Client::items() { return *parts_->items; }
 
 Result<SqliteConnection> Client::connect() {
   auto* const store = dynamic_cast<SqliteStore*>(parts_->store.get());

@@ -15,9 +15,9 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/effect.hpp"
 #include "runtime/actor.hpp"
 #include "runtime/runtime.hpp"
-#include "services/effect.hpp"
 #include "store/store.hpp"
 
 namespace fenceline {

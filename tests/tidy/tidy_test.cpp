@@ -40,6 +40,11 @@ TEST(Tidy, IncludesFollowTheLayers) {
   EXPECT_TRUE(complaints.empty()) << joined(complaints);
 }
 
+TEST(Tidy, PublicHeadersIncludeOnlyTheStandardLibraryAndEachOther) {
+  const Complaints complaints = over_the_tree(includes_of_public_headers);
+  EXPECT_TRUE(complaints.empty()) << joined(complaints);
+}
+
 TEST(Tidy, FilesAreFinishedAndOfOneJob) {
   const Complaints complaints = over_the_tree(untidy_text);
   EXPECT_TRUE(complaints.empty()) << joined(complaints);
@@ -134,6 +139,17 @@ TEST(TidyRules, FindAnIncludeAgainstTheLayers) {
   EXPECT_EQ(includes_against_the_layers({"check/x.cpp", "#include \"base/result.hpp\""}).size(), 1U);
   EXPECT_EQ(includes_against_the_layers({"check/x.cpp", "#include \"history/recorder.hpp\""}).size(), 1U);
   EXPECT_TRUE(includes_against_the_layers({"check/x.cpp", "#include \"history/format/event.hpp\""}).empty());
+}
+
+TEST(TidyRules, FindAPrivateIncludeInAPublicHeader) {
+  const std::string path = "include/fenceline/x.hpp";
+  EXPECT_EQ(includes_of_public_headers({path, "#include \"base/result.hpp\""}).size(), 1U);
+  EXPECT_EQ(includes_of_public_headers({path, "#include <sqlite3.h>"}).size(), 1U);
+  EXPECT_EQ(includes_of_public_headers({path, "#include <nlohmann/json.hpp>"}).size(), 1U);
+  EXPECT_TRUE(includes_of_public_headers({path, "#include <string>\n#include \"fenceline/job.hpp\""}).empty());
+  EXPECT_TRUE(includes_of_public_headers({"src/base/x.hpp", "#include \"base/result.hpp\""}).empty());
+  EXPECT_EQ(includes_against_the_layers({"src/model/x.hpp", "#include \"fenceline/locks.hpp\""}).size(), 1U);
+  EXPECT_TRUE(includes_against_the_layers({"src/model/x.hpp", "#include \"fenceline/job.hpp\""}).empty());
 }
 
 TEST(TidyRules, FindAnUnfinishedMarkAndALongFile) {
