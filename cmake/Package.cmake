@@ -1,4 +1,4 @@
-# The library for other projects: one archive, the headers that its public ones need, and find_package(fenceline).
+# The library for other projects: one static archive, the public headers, and find_package(fenceline).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -22,7 +22,6 @@ configure_package_config_file(cmake/fencelineConfig.cmake.in ${PROJECT_BINARY_DI
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/fencelineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/package/fencelineConfig.cmake ${PROJECT_BINARY_DIR}/package/fencelineConfigVersion.cmake cmake/FindCctz.cmake
   DESTINATION ${folder} COMPONENT development)
-install(CODE "set(from \"${PROJECT_SOURCE_DIR}\")
-  set(made \"${PROJECT_BINARY_DIR}/include\")
-  set(to \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")" COMPONENT development)
-install(SCRIPT cmake/install_headers.cmake COMPONENT development)
+# All of them but sim.hpp: the simulator is not in the archive.
+install(DIRECTORY include/fenceline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.hpp" PATTERN sim.hpp EXCLUDE)
+install(FILES ${PROJECT_BINARY_DIR}/include/fenceline/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fenceline COMPONENT development)

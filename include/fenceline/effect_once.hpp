@@ -1,5 +1,5 @@
-// An effect that is nothing but the statements of a transaction of yours in the store's own database:
-// fenceline/sqlite.hpp, fenceline/postgres.hpp.
+// An effect that consists of the statements of your own transaction in the store's database, and nothing else: see
+// effect_done() in fenceline/sqlite.hpp and fenceline/postgres.hpp.
 #pragma once
 
 #include <string>
@@ -8,14 +8,13 @@ namespace fenceline {
 
 struct EffectOnce {
   std::string name;    // as for run.effect: one for its job, whatever the fence
-  std::string digest;  // of what is done, 1 to 128 bytes; the same name for another one is a conflict
+  std::string digest;  // of what is done, 1 to 128 bytes; the same name with another digest is a conflict
   std::string result;  // kept, and replayed from then on
 };
 
 struct EffectOnceReply {
-  bool done_before =
-      false;           // it had happened: nothing was recorded, and this transaction's statements must not be committed
-  std::string result;  // of the first time
+  bool done_before = false;  // it had happened: nothing was recorded; roll this transaction back
+  std::string result;        // of the first time
 };
 
 }  // namespace fenceline

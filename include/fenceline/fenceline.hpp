@@ -1,15 +1,25 @@
 // fenceline for C++ programs: put jobs into a store, and work on them under leases with fences.
 //
-//   auto client = fenceline::Client::open({.store = "sqlite:fenceline.db"});
-//   client->enqueue("mail", R"({"to": "ana"})");
-//   client->work({.queues = {"mail"}, .drain = true}, [](const fenceline::Run& run) {
-//     return fenceline::RunResult{.kind = fenceline::OutcomeKind::done, .result = send(run.job.payload)};
-//   });
+//   #include <fenceline/fenceline.hpp>
 //
-// What a handler does to the world outside, and must not do twice, goes through run.effect(): handler/effect.hpp.
+//   int main() {
+//     auto client = fenceline::Client::open({.store = "sqlite:fenceline.db"});
+//     if (!client) return std::cerr << client.error().message << "\n", 1;
+//     if (auto id = client->enqueue("mail", R"({"to": "ana"})"); !id) return std::cerr << id.error().message << "\n",
+//     1; auto report = client->work({.queues = {"mail"}, .drain = true}, [](const fenceline::Run& run) {
+//       if (run.stop.stop_requested()) return fenceline::RunResult::later();
+//       return fenceline::RunResult::done(send(run.job.payload));
+//     });
+//     if (!report) return std::cerr << report.error().message << "\n", 1;
+//     std::cout << report->done << " done\n";
+//   }
 //
-// Nothing here throws for what the world does: every call answers with a Result. (Look at it before you use it;
-// examples/cpp/hello.cpp does.)
+// A side effect that must not happen twice goes through run.effect(): fenceline/effect.hpp. Writes to your own tables
+// in the same database: fenceline/sqlite.hpp and fenceline/postgres.hpp. Locks, schedules and pipelines have headers of
+// their own, which this one includes.
+//
+// Nothing here throws for what the world does: every call answers with a Result (fenceline/result.hpp). Look at it
+// before you use it. The library is a static one, for C++23: find_package(fenceline), or pkg-config --static fenceline.
 #pragma once
 
 #include <functional>
@@ -20,16 +30,17 @@
 #include <string_view>
 #include <vector>
 
-#include "base/log.hpp"
-#include "base/result.hpp"
-#include "base/time.hpp"
+#include "fenceline/effect.hpp"
+#include "fenceline/enqueue_options.hpp"
+#include "fenceline/handler.hpp"
+#include "fenceline/job.hpp"
 #include "fenceline/locks.hpp"
+#include "fenceline/log.hpp"
 #include "fenceline/pipelines.hpp"
+#include "fenceline/result.hpp"
 #include "fenceline/schedules.hpp"
-#include "handler/handler.hpp"
-#include "model/job.hpp"
-#include "services/worker.hpp"
-#include "store/enqueue_options.hpp"
+#include "fenceline/time.hpp"
+#include "fenceline/worker.hpp"
 
 namespace fenceline {
 
@@ -45,18 +56,6 @@ struct ClientOptions {
                        // enqueue and each run (docs/traces.md); empty: none
   std::string traces_service = "fenceline";  // the name of this program in traces
   std::string history;  // a file: what is done to the store is added to it, for `fenceline audit`; empty: none
-};
-
-struct WorkOptions {
-  std::vector<std::string> queues;
-  std::string stage;    // of a pipeline by its name; empty: its first one, or jobs without a stage
-  int concurrency = 0;  // 0: what the stage says, else as many as there are cores; at most kConcurrencyMax
-  Duration ttl{0};      // of a lease, renewed while its handler runs: 1 s to 24 h; 0: what the stage says, else 30 s
-  Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
-  bool drain = false;                               // end when no job is running, by anyone, or could be claimed now
-  bool strict = false;                              // end this process if a handler works on without its lease
-  bool schedules = true;  // fire the ticks of schedules, in turn with the other workers of the namespace
-  std::string history;    // a file for this call alone, instead of that of the client; empty: that of the client
 };
 
 // One store, opened once a process. Safe to use from several threads; must not cross a fork.
@@ -105,12 +104,12 @@ class Client {
   LockClient& locks();
 
   // Adds, edits, pauses, rewinds, removes: see fenceline/schedules.hpp.
-  ScheduleActs& schedules();
+  ScheduleControl& schedules();
 
   // Applies and removes pipelines; approves, rejects, moves, holds and releases their items: see
   // fenceline/pipelines.hpp.
-  PipelineActs& pipelines();
-  ItemActs& items();
+  PipelineControl& pipelines();
+  ItemControl& items();
 
   // What this client did, and how its store is, in the text format of Prometheus (docs/metrics.md): for a page of your
   // own. Waits at most half a second for a fresh look at the store (the first time two), and not at all for one that is

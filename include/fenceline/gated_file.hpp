@@ -3,7 +3,7 @@
 //
 //   const fenceline::GatedFile report({.path = "report.csv", .resource = "reports"});
 //   const auto answer = report.put({.fence = run.job.fence, .content = text});
-//   if (!answer || !answer->accepted()) return fenceline::RunResult{.kind = fenceline::OutcomeKind::failed};
+//   if (!answer || !answer->accepted()) return fenceline::RunResult::failed("the report is stale");
 //
 // The file is replaced whole or not at all, and is on the disk when put() returns. What the gate remembers lies beside
 // it, in `report.csv.gate`, and not in a store: so it outlives a store that is restored from a backup.
@@ -15,9 +15,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.hpp"
-#include "base/time.hpp"
-#include "model/fence.hpp"
+#include "fenceline/fence.hpp"
+#include "fenceline/result.hpp"
+#include "fenceline/time.hpp"
 
 namespace fenceline {
 

@@ -3,7 +3,7 @@
 //
 //   auto server = fenceline::GatedKeys::connect("redis://cache.example");
 //   const auto answer = (*server)->set({.key = "report", .fence = run.job.fence, .value = text});
-//   if (!answer || !answer->accepted()) return fenceline::RunResult{.kind = fenceline::OutcomeKind::failed};
+//   if (!answer || !answer->accepted()) return fenceline::RunResult::failed("the report is stale");
 //
 // The value stays a plain string that everybody reads with GET. What the gate remembers is the key `KEY:fence` beside
 // it, which stays when the value expires or is deleted; comparison and write are one script. docs/redis.md has that
@@ -15,10 +15,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.hpp"
-#include "base/time.hpp"
+#include "fenceline/fence.hpp"
 #include "fenceline/gated_file.hpp"
-#include "model/fence.hpp"
+#include "fenceline/result.hpp"
+#include "fenceline/time.hpp"
 
 namespace fenceline {
 

@@ -21,11 +21,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.hpp"
 #include "fenceline/effect_once.hpp"
-#include "model/fence.hpp"
-#include "model/job.hpp"
-#include "store/enqueue_options.hpp"
+#include "fenceline/enqueue_options.hpp"
+#include "fenceline/fence.hpp"
+#include "fenceline/job.hpp"
+#include "fenceline/result.hpp"
 
 struct pg_conn;    // PGconn
 struct pg_result;  // PGresult

@@ -14,7 +14,7 @@
 //        .check = [&](const fenceline::sim::TrialStory&) { return paid == 10 ? "" : "paid " + std::to_string(paid);
 //        }});
 //
-// Its cure is run.effect (handler/effect.hpp), under any policy: `repeat` if the other side knows keys, `probe` if it
+// Its cure is run.effect (fenceline/effect.hpp), under any policy: `repeat` if the other side knows keys, `probe` if it
 // can be asked, `hold` with `books`.
 //
 // The same seed gives the same story. Everything runs on the calling thread. Link `fenceline_sim`.
@@ -26,11 +26,11 @@
 #include <string>
 #include <vector>
 
-#include "base/result.hpp"
-#include "base/time.hpp"
-#include "handler/handler.hpp"
-#include "model/effect.hpp"
-#include "model/job.hpp"
+#include "fenceline/effect.hpp"
+#include "fenceline/handler.hpp"
+#include "fenceline/job.hpp"
+#include "fenceline/result.hpp"
+#include "fenceline/time.hpp"
 
 namespace fenceline::sim {
 

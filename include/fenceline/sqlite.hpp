@@ -23,13 +23,12 @@
 #include <variant>
 #include <vector>
 
-#include "base/result.hpp"
-#include "base/time.hpp"
 #include "fenceline/effect_once.hpp"
-#include "model/fence.hpp"
-#include "model/job.hpp"
-#include "store/enqueue_options.hpp"
-#include "store/job_store.hpp"
+#include "fenceline/enqueue_options.hpp"
+#include "fenceline/fence.hpp"
+#include "fenceline/job.hpp"
+#include "fenceline/result.hpp"
+#include "fenceline/time.hpp"
 
 struct sqlite3;
 

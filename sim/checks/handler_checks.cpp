@@ -22,7 +22,7 @@ bool HandlerChecks::was_paused(const SimRuntime& process) const {
 }
 
 void HandlerChecks::started(const SimRuntime& process, const Run& run) {
-  if (process.now() >= run.trust.until() && !was_paused(process))
+  if (process.now() >= run.trust->until() && !was_paused(process))
     violations_.add("L5", about(process, run) + "was started under a lease without trust");
   const KnownJob* job = store_.find(run.job.id);
   const bool alone = job && job->fence == run.job.fence && job->losses_in_row >= kLossesBeforeAlone;

@@ -55,7 +55,7 @@ struct HandlerChecksTest : testing::Test {
 TEST_F(HandlerChecksTest, SaysNothingOfAHandlerThatActsUnderItsLease) {
   const Job job = claimed();
   TrustDeadline trust(process.now() + 27s);
-  const fenceline::Run run{job, {}, trust};
+  const fenceline::Run run{job, {}, &trust};
   checks.started(process, run);
   pass(20s);
   checks.acts(process, run);
@@ -66,7 +66,7 @@ TEST_F(HandlerChecksTest, SaysNothingOfAHandlerThatActsUnderItsLease) {
 TEST_F(HandlerChecksTest, L5_SeesAnActAfterTheLease) {
   const Job job = claimed();
   TrustDeadline trust(process.now() + 1h);
-  const fenceline::Run run{job, {}, trust};
+  const fenceline::Run run{job, {}, &trust};
   checks.started(process, run);
   pass(kTtl);
   checks.acts(process, run);
@@ -77,7 +77,7 @@ TEST_F(HandlerChecksTest, L5_SeesAStartWithoutTrust) {
   const Job job = claimed();
   pass(10s);
   TrustDeadline trust(process.now());
-  checks.started(process, {job, {}, trust});
+  checks.started(process, {job, {}, &trust});
   EXPECT_NE(found().find("L5"), std::string::npos);
 }
 
@@ -85,7 +85,7 @@ TEST_F(HandlerChecksTest, L5_SeesAHandlerThatWasNotTold) {
   const Job job = claimed();
   TrustDeadline trust(process.now() + 1s);
   pass(10s);
-  checks.untold(process, {job, {}, trust});
+  checks.untold(process, {job, {}, &trust});
   EXPECT_NE(found().find("L5"), std::string::npos);
 }
 
@@ -96,46 +96,46 @@ TEST_F(HandlerChecksTest, L5_ExcusesAProcessThatJustWokeFromAPause) {
   process.pause();
   pass(10s);
   process.resume();
-  checks.untold(process, {job, {}, trust});
+  checks.untold(process, {job, {}, &trust});
   EXPECT_EQ(found(), "");
   pass(6s);
-  checks.untold(process, {job, {}, trust});
+  checks.untold(process, {job, {}, &trust});
   EXPECT_NE(found().find("L5"), std::string::npos);
 }
 
 TEST_F(HandlerChecksTest, J5_SeesANeighbourOfAJobThatMustRunAlone) {
   const Job lone = claimed_and_lost_twice();
   TrustDeadline trust(process.now() + 27s);
-  checks.started(process, {lone, {}, trust});
+  checks.started(process, {lone, {}, &trust});
   EXPECT_EQ(found(), "");
   const Job other = claimed();
-  checks.started(process, {other, {}, trust});
+  checks.started(process, {other, {}, &trust});
   EXPECT_NE(found().find("J5"), std::string::npos);
 }
 
 TEST_F(HandlerChecksTest, J5_SeesWhatAJobThatMustRunAloneTakesWithIt) {
   const Job lone = claimed_and_lost_twice();
   TrustDeadline trust(process.now() + 27s);
-  checks.started(process, {lone, {}, trust});
+  checks.started(process, {lone, {}, &trust});
   const Job held = claimed();  // never started
-  EXPECT_EQ(checks.kills(process, {lone, {}, trust}), (std::vector<Holding>{{held.id, held.fence}}));
+  EXPECT_EQ(checks.kills(process, {lone, {}, &trust}), (std::vector<Holding>{{held.id, held.fence}}));
   EXPECT_NE(found().find("J5"), std::string::npos);
 }
 
 TEST_F(HandlerChecksTest, J5_CountsOutWhatTheWorkerHadGivenUp) {
   const Job lone = claimed_and_lost_twice();
   TrustDeadline trust(process.now() + 27s);
-  checks.started(process, {lone, {}, trust});
+  checks.started(process, {lone, {}, &trust});
   const Job held = claimed();
   checks.logged({Level::warn, "lease_lost", {{"owner", "o"}, {"job", to_string(held.id)}, {"fence", held.fence}}});
-  EXPECT_TRUE(checks.kills(process, {lone, {}, trust}).empty());
+  EXPECT_TRUE(checks.kills(process, {lone, {}, &trust}).empty());
   EXPECT_EQ(found(), "");
 }
 
 TEST_F(HandlerChecksTest, ARevokedHandlerMayGoOnUntilItsWorkerHasLearnedOfIt) {
   const Job job = claimed();
   TrustDeadline trust(process.now() + 27s);
-  const fenceline::Run run{job, {}, trust};
+  const fenceline::Run run{job, {}, &trust};
   checks.started(process, run);
   EXPECT_TRUE(store.cancel({.ns = "n", .ids = {job.id}, .request = "r", .act = {"a", ""}}).has_value());
   pass(5s);
@@ -153,7 +153,7 @@ TEST_F(HandlerChecksTest, SeesAWorkerThatDoesNotLearnInTimeWhereNothingIsLost) {
   TrustDeadline trust(process.now() + 27s);
   EXPECT_TRUE(store.retry({.ns = "n", .ids = {job.id}, .request = "r", .act = {"a", ""}}).has_value());
   pass(3s);
-  checks.acts(process, {job, {}, trust});
+  checks.acts(process, {job, {}, &trust});
   EXPECT_NE(found().find("cancel"), std::string::npos);
 }
 
@@ -162,14 +162,14 @@ TEST_F(HandlerChecksTest, L5_SeesARevokedHandlerThatActsAfterItsSlotIsFree) {
   TrustDeadline trust(process.now() + 27s);
   EXPECT_TRUE(store.cancel({.ns = "n", .ids = {job.id}, .request = "r", .act = {"a", ""}}).has_value());
   EXPECT_TRUE(store.stopped({.ns = "n", .owner = "o", .jobs = {{job.id, job.fence}}}).has_value());
-  checks.acts(process, {job, {}, trust});
+  checks.acts(process, {job, {}, &trust});
   EXPECT_NE(found().find("L5"), std::string::npos);
 }
 
 TEST_F(HandlerChecksTest, J7_SeesASlotGivenFreeUnderARunningHandler) {
   const Job job = claimed();
   TrustDeadline trust(process.now() + 27s);
-  const fenceline::Run run{job, {}, trust};
+  const fenceline::Run run{job, {}, &trust};
   checks.started(process, run);
   checks.said_stopped({.ns = "n", .owner = "o", .jobs = {{job.id, job.fence + 1}}});
   EXPECT_EQ(found(), "");
@@ -180,7 +180,7 @@ TEST_F(HandlerChecksTest, J7_SeesASlotGivenFreeUnderARunningHandler) {
 TEST_F(HandlerChecksTest, SeesAnAttemptThatGoesOnPastItsTime) {
   const Job job = claimed();
   TrustDeadline trust(process.now() + 27s);
-  checks.overdue(process, {job, {}, trust});
+  checks.overdue(process, {job, {}, &trust});
   EXPECT_NE(found().find("timeout"), std::string::npos);
 }
 

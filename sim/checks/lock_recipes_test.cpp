@@ -28,8 +28,8 @@
 #include <string>
 #include <vector>
 
+#include "fenceline/loop_lock.hpp"
 #include "services/lock_client.hpp"
-#include "services/loop_lock.hpp"
 #include "sim/checks/recipe_world.hpp"
 
 namespace fenceline::sim {
@@ -69,8 +69,8 @@ class Ours : public Recipe {
 
   void live(RecipeHost& host, std::stop_token stop) override {
     Silence silence;
-    LockClient client(host.runtime, Log(silence), host.wire,
-                      {.ns = "default", .place = host.runtime.name(), .tidy_every = 1min});
+    LockClient client(make_lock_parts(host.runtime, Log(silence), host.wire,
+                                      {.ns = "default", .place = host.runtime.name(), .tidy_every = 1min}));
     while (!stop.stop_requested()) {
       take_one(host, client);
       host.runtime.sleep_for(world_.random().between(Duration{1}, kRecipeTtl / 4), stop);
@@ -492,7 +492,8 @@ class OurLoop : public Ticking {
 
   void live(RecipeHost& host, std::stop_token stop) override {
     Silence silence;
-    LockClient client(host.runtime, Log(silence), host.wire, {.ns = "default", .place = host.runtime.name()});
+    LockClient client(
+        make_lock_parts(host.runtime, Log(silence), host.wire, {.ns = "default", .place = host.runtime.name()}));
     LoopLock loop(client, {.names = {std::string(kRecipeLock)}, .ttl = kRecipeTtl});
     while (!stop.stop_requested()) {
       host.runtime.sleep_for(until_the_next_tick(host), stop);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "services/election.hpp"
-#include "services/loop_lock.hpp"
+#include "fenceline/election.hpp"
+#include "fenceline/loop_lock.hpp"
 
 namespace fenceline::sim {
 
@@ -132,9 +132,9 @@ void LockUser::act_under(const HeldLock& held, Duration takes) {
     }
     if (held.stop().stop_requested()) return;
     // Its fibers may run in any order after a pause: nobody can tell them while they are stopped.
-    const bool was_paused =
-        process_.resumed_at() != Instant{} && process_.simulation().now() - process_.resumed_at() < held.times().grace;
-    const Instant told_by = held.trust().until() - held.times().grace / 2;
+    const bool was_paused = process_.resumed_at() != Instant{} &&
+                            process_.simulation().now() - process_.resumed_at() < times_of(held).grace;
+    const Instant told_by = trust_of(held).until() - times_of(held).grace / 2;
     if ((off || process_.now() >= told_by) && !was_paused)
       world_.violations().add("L5", name_ + " was not told in time that its trust in " + held.resource() + " ends");
     if (off || process_.now() >= end) return;

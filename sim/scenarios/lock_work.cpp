@@ -10,9 +10,9 @@ namespace fenceline::sim {
 using namespace std::chrono_literals;
 
 void World::hold_locks(Process& process, std::stop_token stop) {
-  LockClient client(
+  LockClient client(make_lock_parts(
       process.runtime, Log(process.log), process.store,
-      {.ns = std::string(kNamespace), .place = process.runtime.name(), .tidy_every = plan_.locks.tidy_every});
+      {.ns = std::string(kNamespace), .place = process.runtime.name(), .tidy_every = plan_.locks.tidy_every}));
   std::vector<Task> users;
   for (int i = 0; i < plan_.concurrency; ++i) {
     users.push_back(

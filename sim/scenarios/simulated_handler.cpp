@@ -68,7 +68,7 @@ bool SimulatedHandler::work(const Run& run, Duration takes, bool obstinate) {
   while (true) {
     if (run.stop.stop_requested() && !obstinate) return false;
     // A careful handler looks at the deadline before each act: a paused one cannot be told.
-    const Instant trusted = run.trust.until();
+    const Instant trusted = run.trust->until();
     if (process_.now() < trusted && !run.stop.stop_requested()) act(run);
     if (process_.now() > trusted && !run.stop.stop_requested()) {
       world_.handlers().untold(process_, run);

@@ -89,7 +89,7 @@ class Script {
     job.stage = claim.stage;
     job.payload = "{\"item\":\"" + state.id + "\"}";
     TrustDeadline trust(has(Fault::never_looks_again) ? Instant::max() : asked + 540s);
-    const RunResult result = host_.handler.run({.job = job, .stop = {}, .trust = trust});
+    const RunResult result = host_.handler.run({.job = job, .stop = {}, .trust = &trust});
     const std::optional<Ledger> ledger = look(state.id);
     const bool still = ledger && (has(Fault::never_looks_again) ||
                                   (ledger->generation == claim.generation && ledger->place == claim.stage));

@@ -24,7 +24,7 @@ class Hands final : public Handler {
   RunResult run(const Run& run) override {
     ++runs;
     stages.push_back(run.job.stage);
-    trust = &run.trust;
+    trust = run.trust;
     process_.sleep_for(takes, run.stop);
     stopped += run.stop.stop_requested() ? 1 : 0;
     return {.kind = run.stop.stop_requested() ? OutcomeKind::given_back : OutcomeKind::done};

@@ -47,15 +47,15 @@ class TrackerWorld::Hands final : public Handler {
     const Instant end =
         process_.now() +
         (world_.storm_ ? random.between(world_.plan_.works_least, world_.plan_.works_most) : world_.plan_.works_least);
-    world_.checks_.starts(item, run.job.stage, process_, run.trust.until());
+    world_.checks_.starts(item, run.job.stage, process_, run.trust->until());
     bool done = true;
     while (process_.now() < end) {
       process_.sleep_until(std::min(end, process_.now() + 20s), run.stop);
-      if (run.stop.stop_requested() || process_.now() >= run.trust.until()) {
+      if (run.stop.stop_requested() || process_.now() >= run.trust->until()) {
         done = false;
         break;
       }
-      world_.checks_.acts(item, process_, run.trust.until());
+      world_.checks_.acts(item, process_, run.trust->until());
     }
     RunResult result{.kind = done ? OutcomeKind::done : OutcomeKind::given_back};
     if (done && world_.storm_ && random.chance(world_.plan_.fails)) result.kind = OutcomeKind::failed;

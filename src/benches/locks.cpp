@@ -174,8 +174,8 @@ Result<RoundAbout> hand_ours_around(Bench& bench, Store& store) {
   std::vector<std::optional<HeldLock>> held(kWaiters);
   for (int i = 0; i < kWaiters; ++i)
     clients.push_back(std::make_unique<LockClient>(
-        bench.runtime(), Log(*bench.invocation.log_sink), store,
-        LockClientOptions{.ns = kBenchNamespace, .place = "bench", .tidy_every = Duration{0}}));
+        make_lock_parts(bench.runtime(), Log(*bench.invocation.log_sink), store,
+                        {.ns = kBenchNamespace, .place = "bench", .tidy_every = Duration{0}})));
   return hand_around(
       bench, bench.sizes.latency_for,
       [&](int i) -> Result<void> {
@@ -244,8 +244,8 @@ BenchResults measure_lock_pairs(Bench& bench) {
     if (!opened) return std::unexpected(opened.error());
     session = std::move(*opened);
   }
-  LockClient locks(bench.runtime(), Log(*bench.invocation.log_sink), **store,
-                   {.ns = kBenchNamespace, .place = "bench", .tidy_every = Duration{0}});
+  LockClient locks(make_lock_parts(bench.runtime(), Log(*bench.invocation.log_sink), **store,
+                                   {.ns = kBenchNamespace, .place = "bench", .tidy_every = Duration{0}}));
   Pairs ours;
   Pairs theirs;
   Pairs advisory;

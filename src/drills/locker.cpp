@@ -7,7 +7,8 @@
 #include "cli/frame/place.hpp"
 #include "drills/commands.hpp"
 #include "drills/lock.hpp"
-#include "services/loop_lock.hpp"
+#include "fenceline/loop_lock.hpp"
+#include "services/lock_client.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -29,7 +30,7 @@ Result<int> loop(Invocation& invocation, LockClient& locks, LockOptions options)
   // A sweep that lasts until the window is nearly over, so that a kill always meets one.
   const auto sweep = [&](const HeldLock& held) {
     say(invocation, held.fence());
-    invocation.runtime->sleep_for(held.times().ttl / 2, held.stop());
+    invocation.runtime->sleep_for(times_of(held).ttl / 2, held.stop());
   };
   const Result<std::int64_t> swept = sweeps.run(sweep, invocation.stop);
   if (!swept) return std::unexpected(swept.error());
@@ -70,8 +71,8 @@ Result<int> run_drill_locker(Invocation& invocation) {
   }
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  LockClient locks(*invocation.runtime, Log(*invocation.log_sink), **store,
-                   {.ns = invocation.ns, .place = lock_place()});
+  LockClient locks(make_lock_parts(*invocation.runtime, Log(*invocation.log_sink), **store,
+                                   {.ns = invocation.ns, .place = lock_place()}));
   return role == "loop" ? loop(invocation, locks, *options) : writer(invocation, locks, *options);
 }
 

@@ -1,4 +1,5 @@
-// What does the work of one job. In the library a function; for `fenceline work` a command.
+// What does the work of one job: in the library a function, for `fenceline work` a command. What a handler is given and
+// returns is public: fenceline/handler.hpp.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "handler/effect.hpp"
+#include "fenceline/handler.hpp"
 #include "model/job.hpp"
 
 namespace fenceline {
@@ -70,55 +71,6 @@ class TrustListening {
 };
 
 Stopped why_stopped(const TrustDeadline& trust, const std::stop_token& stop);
-
-// Takes what a handler says while it works. Safe to call from several threads; never waits for a store.
-class RunNotes {
- public:
-  virtual ~RunNotes() = default;
-  virtual void progress(Progress progress) = 0;
-  virtual void log(std::string_view bytes) = 0;
-};
-
-// Does the effects of a handler. Safe to call from several threads.
-class RunEffects {
- public:
-  virtual ~RunEffects() = default;
-  virtual Result<std::string> effect(std::string_view name, std::string_view request, const EffectAct& act,
-                                     const EffectOptions& options) = 0;
-};
-
-// One delivery, as its handler sees it.
-struct Run {
-  const Job& job;        // with its fence
-  std::stop_token stop;  // the lease is lost or about to be, the time of the attempt is over, or the worker stops: end
-                         // soon, what you return is ignored if stale
-  TrustDeadline& trust;
-  RunNotes* notes = nullptr;      // none: what is said goes nowhere
-  RunEffects* effects = nullptr;  // none: every effect is refused
-
-  // How far it is, 0 to 100, and in a few words; the last one said counts. What is out of range or too long is cut.
-  void progress(int percent, std::string_view note = {}) const;
-  // Adds to the job's log. Both reach the store within a tenth of a second, about, and before the outcome.
-  void log(std::string_view text) const;
-  // Does a side effect once for this job, whatever becomes of this delivery, and answers with its result: the recorded
-  // one, if it was done before (handler/effect.hpp has an example). `name` is as a queue's; `request` is what is asked
-  // for: the same name for another request is a conflict. Waits for a call of the same effect that is under way.
-  // Errors:
-  //   lost         this delivery is over: another has the job, or it waits for an operator now. Return; nothing you
-  //   return counts unavailable  it did not happen: return failed or later, and call it again next time in_doubt     it
-  //   may have happened (repeat): return failed or later; the next call goes the way that was declared held this run
-  //   was told to stop before it began conflict, invalid, refused, full, broken
-  Result<std::string> effect(std::string_view name, std::string_view request, const EffectAct& act,
-                             const EffectOptions& options = {}) const;
-};
-
-// How a delivery went. The worker adds the retry delay.
-struct RunResult {
-  OutcomeKind kind = OutcomeKind::done;
-  std::string result;                             // for done
-  std::string error;                              // for failed and dead
-  std::optional<int> exit_status = std::nullopt;  // of a command: 128 + n for a signal; what is not 0 to 255 is none
-};
 
 class Handler {
  public:

@@ -11,12 +11,17 @@
 #include "runtime/actor.hpp"
 #include "runtime/host.hpp"
 #include "runtime/thread_runtime.hpp"
+#include "services/item_acts.hpp"
 #include "services/job_wait.hpp"
+#include "services/lock_client.hpp"
+#include "services/pipeline_acts.hpp"
+#include "services/schedule_acts.hpp"
 #include "services/stage_store.hpp"
 #include "services/stage_worker.hpp"
 #include "session/collector.hpp"
 #include "session/handler_chain.hpp"
 #include "session/session.hpp"
+#include "store/enqueue_options.hpp"
 
 namespace fenceline {
 namespace {
@@ -90,8 +95,8 @@ Result<Client> Client::open(ClientOptions options) {
   parts->session = std::move(*session);
   const std::string& ns = parts->session->ns();
   Store& store = parts->session->store();
-  parts->locks = std::make_unique<LockClient>(parts->runtime, parts->session->log(), store,
-                                              LockClientOptions{.ns = ns, .place = place_of_this_process()});
+  parts->locks = std::make_unique<LockClient>(
+      make_lock_parts(parts->runtime, parts->session->log(), store, {.ns = ns, .place = place_of_this_process()}));
   parts->schedules = std::make_unique<ScheduleActs>(parts->runtime, parts->session->stages(),
                                                     ScheduleActsOptions{.ns = ns, .place = place_of_this_process()});
   parts->pipelines = std::make_unique<PipelineActs>(parts->runtime, store, ns);
@@ -167,9 +172,9 @@ Result<HeldLock> Client::acquire_lock(std::string_view name, LockOptions options
 
 LockClient& Client::locks() { return *parts_->locks; }
 
-ScheduleActs& Client::schedules() { return *parts_->schedules; }
-PipelineActs& Client::pipelines() { return *parts_->pipelines; }
-ItemActs& Client::items() { return *parts_->items; }
+ScheduleControl& Client::schedules() { return *parts_->schedules; }
+PipelineControl& Client::pipelines() { return *parts_->pipelines; }
+ItemControl& Client::items() { return *parts_->items; }
 
 Result<SqliteConnection> Client::connect() {
   auto* const store = dynamic_cast<SqliteStore*>(&parts_->session->backend());

@@ -265,9 +265,9 @@ TEST_F(Metered, ARunLastsAsLongAsItsHandlerAlsoIfThatThrows) {
     SlowHandler slow(clock, throws);
     MeteredHandler handler(clock, metrics, slow);
     if (throws) {
-      EXPECT_THROW(handler.run({.job = job, .stop = {}, .trust = trust}), std::runtime_error);
+      EXPECT_THROW(handler.run({.job = job, .stop = {}, .trust = &trust}), std::runtime_error);
     } else {
-      EXPECT_EQ(handler.run({.job = job, .stop = {}, .trust = trust}).kind, OutcomeKind::done);
+      EXPECT_EQ(handler.run({.job = job, .stop = {}, .trust = &trust}).kind, OutcomeKind::done);
     }
     EXPECT_EQ(moved(), Names{"fenceline_job_run_seconds"});
   }

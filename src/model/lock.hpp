@@ -1,4 +1,5 @@
-// A lock as a value, and the rules about its name. Stores keep locks and decide who has one: store/lock_store.hpp.
+// The rules about a lock's name; the lock as a value is public: fenceline/lock.hpp. Stores keep locks and decide who
+// has one: store/lock_store.hpp.
 #pragma once
 
 #include <cstddef>
@@ -6,18 +7,10 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/lock.hpp"
 
 namespace fenceline {
 
-enum class LockMode {
-  exclusive,  // one holder
-  shared,     // any number of holders, and no exclusive one; all holders of one shared phase have one fence
-};
-
-std::string_view to_string(LockMode mode);
-
-inline constexpr std::size_t kLocksAtOnceMax = 16;  // names in one acquire
-inline constexpr int kLockSlotsMax = 1000;
 inline constexpr std::size_t kLockNoteBytesMax = 256;  // of what an acquire says of itself for people
 
 // A waiter whose turn has come has this long to take the lock; then the next one may.

@@ -1,5 +1,5 @@
-// A pipeline as a value: its stages in order, and what lets an item into each. What becomes of an item says
-// pipeline_item.hpp.
+// The pure rules about a pipeline; the pipeline as a value is public: fenceline/pipelines.hpp. What becomes of an item
+// says pipeline_item.hpp.
 //
 // A pipeline is the queue of its name, an item one of its jobs. In a store a job without a stage is at the first one,
 // so that whoever enqueues need not know of stages; one that waits to be let into stage S is at `gate:S`, where it can
@@ -14,75 +14,15 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/pipelines.hpp"
 
 namespace fenceline {
 
-// What becomes of an item that nobody approved in time.
-enum class GateEnd {
-  hold,     // it waits on, for a person
-  reject,   // it goes back to the stage before
-  approve,  // it is let in
-};
-std::string_view to_string(GateEnd end);
 std::optional<GateEnd> parse_gate_end(std::string_view text);
-
-enum class GateKind { automatic, approval, check };
-std::string_view to_string(GateKind kind);
 std::optional<GateKind> parse_gate_kind(std::string_view text);
 
-inline constexpr int kStagesMax = 50;
-inline constexpr std::size_t kStageBytesMax = 60;  // so that `gate:S` is a name, and "S -> T" fits the trail
-inline constexpr int kApprovalsMax = 20;
-inline constexpr int kApproversMax = 50;
-inline constexpr int kLoopsDefault = 3;
-inline constexpr int kLoopsMost = 1000;
-inline constexpr Duration kCheckEveryDefault = std::chrono::minutes{1};
 inline constexpr Duration kCheckTimeout =
     std::chrono::minutes{10};  // one that takes longer is stopped, and tried again
-
-// What lets an item into a stage.
-struct StageGate {
-  GateKind kind = GateKind::automatic;
-  // approval
-  int count = 1;                     // different people, 1 to kApprovalsMax
-  std::vector<std::string> by = {};  // who may; empty: anybody
-  Duration within{0};                // 0: no limit of time
-  GateEnd then = GateEnd::hold;      // when that is over
-  // check
-  std::vector<std::string> command = {};
-  Duration every = kCheckEveryDefault;  // until it lets the item in, or sends it back
-
-  bool operator==(const StageGate&) const = default;
-};
-
-struct StageSpec {
-  std::string name;     // as names are, without ':'
-  Duration ttl{0};      // of a worker's leases there; 0: the worker's own
-  Duration timeout{0};  // of one attempt; 0: the job's
-  int attempts = 0;     // failures at this stage until the item is dead; 0: the job's
-  int concurrency = 0;  // of one worker; 0: the worker's own
-  StageGate gate = {};  // the first stage has none
-  std::optional<std::vector<std::string>> moves =
-      {};  // where a person may move an item from here; none: any earlier stage, and the next one
-
-  bool operator==(const StageSpec&) const = default;
-};
-
-struct PipelineSpec {
-  std::string name;
-  std::vector<StageSpec> stages;  // 1 to kStagesMax, in order
-  int loops = kLoopsDefault;      // so often an item goes back to an earlier stage before a person is asked
-  bool critical = false;          // its work must not be done twice: refused by stores without fences
-
-  bool operator==(const PipelineSpec&) const = default;
-
-  const StageSpec& first() const { return stages.front(); }
-  std::optional<std::size_t> find(std::string_view stage) const;
-  std::vector<std::string> names() const;
-};
-
-// Errors: invalid, in one line that names the stage and what is possible.
-Result<void> check_pipeline(const PipelineSpec& spec);
 
 // The spec as one line of JSON and back: what stores keep. The same spec gives the same bytes. Errors: invalid (no
 // pipeline, of a newer version).

@@ -1,4 +1,4 @@
-// What is known of an item of a pipeline beside its job, and the rules about it: where an accepted outcome leads (P1),
+// The rules about an item of a pipeline and its record (fenceline/pipelines.hpp): where an accepted outcome leads (P1),
 // what an approval, a return, a move, a hold makes of it, what it waits for. Pure: `now` is the store's clock, as it
 // stood when the item was read. Whoever decides sends the step to the store with the record's revision, and decides
 // anew if that has changed.
@@ -18,48 +18,9 @@
 
 namespace fenceline {
 
-// Who did something to an item, when and why; the reason is cut, the trail has all of it.
-struct ItemWord {
-  std::string by;
-  WallTime at{};
-  std::string reason = {};
-
-  bool operator==(const ItemWord&) const = default;
-};
-
-struct ItemReturn {
-  std::string from, to;  // stages, by name
-  ItemWord word;
-
-  bool operator==(const ItemReturn&) const = default;
-};
-
-struct ItemRecord {
-  std::int64_t generation = 0;              // grows with each entry into a gate; approvals count for one
-  std::optional<WallTime> entered = {};     // that gate, while it is there
-  std::vector<ItemWord> approvals = {};     // of this generation, no person twice
-  bool overdue = false;                     // nobody approved in time, and it waits on
-  int returns = 0;                          // to an earlier stage, all in all
-  std::optional<ItemReturn> returned = {};  // the last one
-  std::optional<ItemWord> hold = {};        // by a person: it goes nowhere
-  std::optional<WallTime> due =
-      {};                 // of one that was put on hold before its time: not to run sooner when it is released
-  Fence moved_under = 0;  // of the delivery that last moved it: its word is taken, whoever asks again
-
-  bool operator==(const ItemRecord&) const = default;
-};
-
 // One line of JSON and back; no text is a new record. Errors: invalid (no record, of a newer version).
 std::string record_text(const ItemRecord& record);
 Result<ItemRecord> parse_record(std::string_view text);
-
-// An item as a decision sees it.
-struct ItemNow {
-  std::string stage;  // as stored
-  JobState state = JobState::ready;
-  WallTime run_at{};
-  ItemRecord record = {};
-};
 
 struct ItemPlace {
   std::string stage;  // as stored

@@ -1,5 +1,5 @@
-// A schedule as a value, and the pure rules about it: what may be declared, what its jobs are. When its ticks are says
-// tick_rule.hpp, which of them fire says tick_plan.hpp.
+// The pure rules about a schedule: what may be declared, what its jobs are. The schedule as a value is public:
+// fenceline/schedules.hpp. When its ticks are says tick_rule.hpp, which of them fire says tick_plan.hpp.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/schedules.hpp"
 #include "model/job.hpp"
 
 namespace fenceline {
@@ -20,59 +21,10 @@ inline constexpr char kSchedulerLock[] = "fenceline:scheduler";
 
 class TickRule;  // model/tick_rule.hpp
 
-// What becomes of ticks that nobody fired in time.
-enum class CatchUp {
-  all,     // each fires, oldest first
-  latest,  // the last one fires, the others are skipped
-  none,    // all are skipped
-};
-std::string_view to_string(CatchUp catch_up);
 std::optional<CatchUp> parse_catch_up(std::string_view text);
-
-// What becomes of a tick while a job of an earlier one is unfinished.
-enum class Overlap {
-  allow,           // it fires
-  skip,            // it is skipped
-  queue_one,       // it fires if no other one waits: one runs, one waits, the rest is skipped
-  cancel_running,  // the earlier jobs are cancelled, and it fires
-};
-std::string_view to_string(Overlap overlap);  // "queue-one"
 std::optional<Overlap> parse_overlap(std::string_view text);
 
-inline constexpr Duration kCatchUpWindowDefault = std::chrono::days{1};
-inline constexpr int kCatchUpCapDefault = 100;
-inline constexpr int kCatchUpCapMost = 1000;
-inline constexpr std::size_t kTemplateBytesMax = 64 << 10;
 inline constexpr std::size_t kScheduleSpecBytesMax = 128 << 10;
-
-// What a person says of a schedule.
-struct ScheduleSpec {
-  std::string cron;          // an expression; or empty, and then
-  Duration every{0};         // an interval, whole seconds, 1 s to 366 d
-  WallTime anchor{};         // from which the interval counts, a whole second
-  std::string zone = "UTC";  // of the expression
-  Duration jitter{
-      0};  // a job's run time lies up to so much after its tick, the same for a tick whoever fires it; at most 24 h
-  std::optional<WallTime> starts;  // no tick before this moment
-  std::optional<WallTime> ends;    // nor after that one
-  CatchUp catch_up = CatchUp::latest;
-  Duration window = kCatchUpWindowDefault;  // older ticks are skipped; 1 min to 30 d
-  int cap = kCatchUpCapDefault;             // at most so many fire at once, the newest ones; 1 to kCatchUpCapMost
-  Overlap overlap = Overlap::allow;
-
-  std::string queue;
-  std::string stage;
-  std::string payload = "null";  // a template: see fill_template
-  int priority = 0;
-  int attempts_max = kAttemptsMaxDefault;
-  Duration timeout{0};
-  std::string group;  // empty: none, or for queue_one and cancel_running one of its own, "schedule:NAME", so that two
-                      // never run at once
-  std::string limit_key;
-  std::vector<std::string> tags;  // sorted, none twice; its jobs have "schedule:NAME" too
-
-  bool operator==(const ScheduleSpec&) const = default;
-};
 
 // Ticks that do not fire: `count` of them from `first` to `last`, both of them ticks. Reasons:
 //   window      older than the catch-up window

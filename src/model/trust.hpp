@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/time.hpp"
+#include "fenceline/lock_options.hpp"
 
 namespace fenceline {
 
@@ -18,8 +19,6 @@ struct LeaseTimes {
 
   static constexpr LeaseTimes of(Duration ttl) { return {ttl, ttl / 3, ttl / 10, ttl / 6, ttl / 20}; }
 };
-
-inline constexpr int kRenewalTries = 3;
 
 // What a store says of a lease it granted or renewed. Both were taken at one moment inside the store.
 struct Grant {

@@ -57,7 +57,7 @@ RunResult CommandHandler::run(const Run& run, const std::vector<std::string>& wo
   }
   CommandEnd end = attend(**command, run);
   ended((*command)->guardian_pid(), end.guardian_died);
-  return result_of(std::move(end), ends, why_stopped(run.trust, run.stop));
+  return result_of(std::move(end), ends, why_stopped(*run.trust, run.stop));
 }
 
 Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run, const std::vector<std::string>& words) {
@@ -90,7 +90,9 @@ Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run, co
 
 CommandEnd CommandHandler::attend(GuardedCommand& command, const Run& run) {
   // In this order: the first deadline starts the command, a stop that is there already comes after it.
-  const TrustListening listening(run.trust, [&](Instant until) { command.order({GuardianOrder::Kind::trust, until}); });
+  const TrustListening listening(*run.trust, [&](Instant until) {
+    command.order({GuardianOrder::Kind::trust, until});
+  });
   const std::stop_callback stop(run.stop, [&] {
     command.order({GuardianOrder::Kind::term, clock_.now() + options_.grace});
   });

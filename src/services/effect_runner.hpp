@@ -15,7 +15,7 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "handler/effect.hpp"
+#include "fenceline/effect.hpp"
 #include "runtime/actor.hpp"
 #include "runtime/runtime.hpp"
 #include "store/store.hpp"

@@ -1,8 +1,9 @@
-#include "services/election.hpp"
+#include "fenceline/election.hpp"
 
 #include <utility>
 
 #include "services/backoff.hpp"
+#include "services/lock_parts.hpp"
 
 namespace fenceline {
 
@@ -26,13 +27,14 @@ Result<TermEnd> Election::serve(const std::function<void(const Term&)>& lead, st
       serving_ = true;
     }
     const std::stop_callback step_down(term_.get_token(), [&held] { held.request_stop(); });
-    locks_.log().info("term_began", {{"name", options_.name}, {"owner", held.owner()}, {"term", held.fence()}});
+    LockParts::of(locks_).log.info("term_began",
+                                   {{"name", options_.name}, {"owner", held.owner()}, {"term", held.fence()}});
     lead({.number = held.fence(), .stop = held.stop(), .held = held});
     {
       const std::lock_guard guard(mutex_);
       serving_ = false;
     }
-    locks_.log().info(
+    LockParts::of(locks_).log.info(
         "term_ended",
         {{"name", options_.name}, {"owner", held.owner()}, {"term", held.fence()}, {"lost", held.lost()}});
   };
@@ -41,7 +43,8 @@ Result<TermEnd> Election::serve(const std::function<void(const Term&)>& lead, st
     if (led) break;
     const Code code = served.error().code;
     if (stop.stop_requested() || !(may_repeat(code) || code == Code::held)) return std::unexpected(served.error());
-    if (!locks_.runtime().sleep_for(backoff(failures, kBackoffMost, locks_.runtime().random()), stop))
+    if (!LockParts::of(locks_).runtime.sleep_for(
+            backoff(failures, kBackoffMost, LockParts::of(locks_).runtime.random()), stop))
       return std::unexpected(served.error());
   }
   return served || served.error().code != Code::lost ? TermEnd::stepped_down : TermEnd::lost;

@@ -1,4 +1,4 @@
-#include "services/election.hpp"
+#include "fenceline/election.hpp"
 
 #include <gtest/gtest.h>
 

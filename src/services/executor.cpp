@@ -84,7 +84,7 @@ RunResult Executor::call_handler(const DeliveryPtr& delivery) {
     FENCELINE_CRASH_POINT(handler_start_after);
     return handler_.run({.job = delivery->job,
                          .stop = delivery->stop.get_token(),
-                         .trust = delivery->trust,
+                         .trust = &delivery->trust,
                          .notes = &notes,
                          .effects = &effects});
   } catch (const std::exception& thrown) {

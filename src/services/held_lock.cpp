@@ -1,4 +1,4 @@
-#include "services/held_lock.hpp"
+#include "fenceline/held_lock.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -39,6 +39,9 @@ Result<void> send_release(LockParts& parts, const LockState& state) {
 
 }  // namespace
 
+TrustDeadline& trust_of(const HeldLock& held) { return LockParts::state_of(held).trust; }
+const LeaseTimes& times_of(const HeldLock& held) { return LockParts::state_of(held).times; }
+
 HeldLock& HeldLock::operator=(HeldLock&& other) noexcept {
   HeldLock old(std::move(*this));
   parts_ = other.parts_;
@@ -75,8 +78,6 @@ bool HeldLock::lost() const { return parts_->holdings.lost(*state_, parts_->runt
 std::string HeldLock::why_lost() const { return parts_->holdings.why_lost(*state_, parts_->runtime.now()); }
 bool HeldLock::failed_open() const { return parts_->holdings.open(*state_); }
 std::stop_token HeldLock::stop() const { return state_->stop.get_token(); }
-TrustDeadline& HeldLock::trust() const { return state_->trust; }
-const LeaseTimes& HeldLock::times() const { return state_->times; }
 void HeldLock::request_stop() const { state_->stop.request_stop(); }
 
 Result<HeldLock> HeldLock::enter() const {

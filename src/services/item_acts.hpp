@@ -12,41 +12,26 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "fenceline/pipelines.hpp"
 #include "runtime/runtime.hpp"
 #include "services/pipeline_book.hpp"
 #include "store/store.hpp"
 
 namespace fenceline {
 
-struct ItemReport {
-  bool changed = false;  // false: it was as asked for already
-  PipelineSpec spec;
-  Item item;  // as it is now
-  ItemNow now_item;
-  WallTime now{};  // of the store
-};
-
-// Errors of every act: not_found (no such job), conflict (its queue has no pipeline; that is not possible where it is;
-// it is finished; others changed it all the time), denied (not by this person), invalid, unavailable, in_doubt, full,
-// broken.
-class ItemActs {
+// What each act promises says ItemControl.
+class ItemActs final : public ItemControl {
  public:
   // All references must outlive it. `stop` ends the pauses before repeats.
   ItemActs(Runtime& runtime, Store& store, std::string ns, std::stop_token stop = {});
 
-  // `generation`: of the gate that was looked at; empty: whichever it is.
-  Result<ItemReport> approve(const JobId& id, std::optional<std::int64_t> generation, const Act& act);
-  // `to`: a stage's name; empty: the one before.
-  Result<ItemReport> reject(const JobId& id, const std::string& to, const Act& act);
-  Result<ItemReport> move(const JobId& id, const std::string& to, const Act& act);
-  Result<ItemReport> hold(const JobId& id, const Act& act);
-  Result<ItemReport> release(const JobId& id, const Act& act);
-  // By the handler that works on it: what it then returns does not count. Errors: lost (it is not under that fence any
-  // more).
-  Result<ItemReport> send_back(const Holding& delivery, const std::string& to, const Act& act);
-
-  // As it stands.
-  Result<ItemReport> look(const JobId& id);
+  Result<ItemReport> approve(const JobId& id, std::optional<std::int64_t> generation, const Act& act) override;
+  Result<ItemReport> reject(const JobId& id, const std::string& to, const Act& act) override;
+  Result<ItemReport> move(const JobId& id, const std::string& to, const Act& act) override;
+  Result<ItemReport> hold(const JobId& id, const Act& act) override;
+  Result<ItemReport> release(const JobId& id, const Act& act) override;
+  Result<ItemReport> send_back(const Holding& delivery, const std::string& to, const Act& act) override;
+  Result<ItemReport> look(const JobId& id) override;
 
  private:
   using Decide = std::function<MaybeStep(const PipelineSpec& spec, const ItemNow& item, WallTime now)>;

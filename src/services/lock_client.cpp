@@ -18,15 +18,14 @@ bool several_may_hold(const LockOptions& options) { return options.mode == LockM
 
 }  // namespace
 
-LockClient::LockClient(Runtime& runtime, Log log, Store& store, LockClientOptions options)
-    : parts_(std::make_unique<LockParts>(runtime, log, store, std::move(options))) {}
+std::shared_ptr<LockParts> make_lock_parts(Runtime& runtime, Log log, Store& store, LockClientOptions options) {
+  return std::make_shared<LockParts>(runtime, log, store, std::move(options));
+}
+
+LockClient::LockClient(std::shared_ptr<LockParts> parts) : parts_(std::move(parts)) {}
 LockClient::~LockClient() = default;
 
-Runtime& LockClient::runtime() const { return parts_->runtime; }
-Log LockClient::log() const { return parts_->log; }
-LockCounters& LockClient::counters() { return parts_->counts; }
 LockCounts LockClient::counts() const { return parts_->counts.snapshot(); }
-const LockClientOptions& LockClient::options() const { return parts_->options; }
 
 Result<std::optional<LockRow>> LockClient::look(const std::string& resource) {
   return parts_->store.lock(parts_->options.ns, resource);

@@ -223,7 +223,7 @@ TEST_F(LockClientTest, ALostReplyIsAskedForAgainUnderTheSameRequest) {
   };
   start(a, [&](LockClient& locks) {
     HeldLock held = must(locks.acquire(options));
-    EXPECT_EQ(held.trust().until(), at(54s)) << "the ttl began with the first: what is left says so";
+    EXPECT_EQ(trust_of(held).until(), at(54s)) << "the ttl began with the first: what is left says so";
     must(held.release());
   });
   run(2min);

@@ -81,9 +81,9 @@ TEST_F(LockKeeperTest, L5_ARenewalCountsFromItsQuestionHoweverLateTheAnswer) {
   start(a, [&](LockClient& locks) {
     HeldLock held = must(locks.acquire(options));
     sleep(a, 24999ms);
-    EXPECT_EQ(held.trust().until(), at(54s)) << "the answer is under way";
+    EXPECT_EQ(trust_of(held).until(), at(54s)) << "the answer is under way";
     sleep(a, 2ms);
-    EXPECT_EQ(held.trust().until(), at(20s + 54s));
+    EXPECT_EQ(trust_of(held).until(), at(20s + 54s));
     EXPECT_FALSE(a.runtime.sleep_until(at(10min), held.stop()));
     EXPECT_EQ(now(), at(64s));
     a.runtime.sleep_until(at(74s) - 1ms, {});
@@ -115,7 +115,7 @@ TEST_F(LockKeeperTest, L4_ARenewalThatIsAnsweredAfterTheEndOfTrustRevivesNothing
       EXPECT_TRUE(held.lost());
       EXPECT_FALSE(held.held());
       EXPECT_EQ(held.why_lost(), "trust_ended");
-      EXPECT_EQ(held.trust().until(), at(54s)) << "whoever runs a command for it is given no more time";
+      EXPECT_EQ(trust_of(held).until(), at(54s)) << "whoever runs a command for it is given no more time";
       EXPECT_EQ(code_of(held.enter()), Code::lost);
       sleep(a, 1s);
     }
@@ -243,7 +243,7 @@ TEST_F(LockKeeperTest, AClassThatFailsOpenGoesOnWithoutTheStoreUntilTheStoreSays
   start(a, [&](LockClient& locks) {
     HeldLock held = must(locks.acquire(options));
     std::vector<Instant> ends;
-    held.trust().listen([&](Instant end) { ends.push_back(end); });
+    trust_of(held).listen([&](Instant end) { ends.push_back(end); });
     sleep(a, 25s);  // renewed once
     away = true;
     sleep(a, 5min);
@@ -257,8 +257,8 @@ TEST_F(LockKeeperTest, AClassThatFailsOpenGoesOnWithoutTheStoreUntilTheStoreSays
     sleep(a, 30s);
     EXPECT_TRUE(held.lost()) << "the lease ran out meanwhile, and the store says so";
     EXPECT_TRUE(held.stop().stop_requested());
-    EXPECT_LE(held.trust().until(), now()) << "now it is cut";
-    held.trust().unlisten();
+    EXPECT_LE(trust_of(held).until(), now()) << "now it is cut";
+    trust_of(held).unlisten();
     EXPECT_EQ(code_of(held.release()), Code::lost);
   });
   run(20min);

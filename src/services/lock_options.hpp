@@ -1,88 +1,26 @@
-// What is asked of a lock, as plain data: a lock class. The presets are those of docs/locks.md.
+// What our code asks of a LockOptions (fenceline/lock_options.hpp) beside what users do.
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/lock_options.hpp"
 #include "model/lock.hpp"
 #include "model/trust.hpp"
 #include "services/backoff.hpp"
 
 namespace fenceline {
 
-enum class LockPattern {
-  item,      // one state change: renewed while it is held, released at the end
-  loop,      // periodic sweeps: neither renewed nor released, its ttl is the window (L6)
-  fenced,    // item, and the fence goes with every write: a write gate checks it
-  layered,   // many threads and many replicas. Every lock here is (threads of a process take turns among themselves
-             // first); the word is for the inventory
-  election,  // fenced, of services/election.hpp alone: others stand by for as long as its holder leads. Nobody sets it
-};
-
-// What a request does that finds its lock taken.
-enum class Contention {
-  skip,     // gives up at once, whatever `wait` says
-  retry,    // asks again after pauses with jitter, and takes no place in the queue
-  in_turn,  // takes a place in the queue, and is woken
-};
-
-// What happens when the store does not answer. Open means: the work is done (or goes on) without the lock. That is
-// counted and logged (lock_failed_open); nothing keeps others out then but a write gate.
-enum class OnStoreError { closed, open };
 constexpr bool store_is_away(Code code) { return may_repeat(code) || code == Code::broken; }
 inline constexpr Duration kOpenFor =
     std::chrono::days{366};  // until then work that goes on without its lock is let alone
 
-enum class OnReleaseError {
-  report,  // release() answers with the error; the lock ends by itself with its ttl
-  ignore,  // it is logged and counted only
-};
-
-struct LockOptions {
-  std::vector<std::string> names = {};  // 1 to kLocksAtOnceMax, in any order: all or none
-  LockMode mode = LockMode::exclusive;
-  int slots = 1;  // holders at a time
-  Duration ttl = std::chrono::seconds{30};
-  Duration renew_every{0};            // after the last success; 0: ttl / 3
-  int renewal_tries = kRenewalTries;  // renewals that may fail in a row, the last of which is one too many
-  Duration wait{0};                   // how long a request waits for the lock, and for a store that is away: 0 to 24 h
-  Contention contention = Contention::in_turn;
-  Duration hold_at_least{0};
-  Duration delay{0};  // after a loss: how long nobody has it once its lease ran out
-  LockPattern pattern = LockPattern::item;
-  OnStoreError on_acquire_error = OnStoreError::closed;
-  OnStoreError on_renewal_error = OnStoreError::closed;
-  OnReleaseError on_release_error = OnReleaseError::report;
-  Duration every{0};  // of loops and writers: how often they act; nothing for a single lock
-  // Re-entry by name: whoever asks under the same holder for the same names, while they are held, enters them again
-  // under the same fence; the last one to release frees them. Empty (the default): a second request waits for the
-  // first, also of one thread.
-  std::string holder = {};
-
-  bool operator==(const LockOptions&) const = default;
-};
-
-std::string_view to_string(LockPattern pattern);
-std::string_view to_string(Contention contention);
-std::string_view to_string(OnStoreError policy);
-std::string_view to_string(OnReleaseError policy);
 std::optional<LockPattern> parse_lock_pattern(std::string_view text);
 std::optional<Contention> parse_contention(std::string_view text);
 std::optional<OnStoreError> parse_on_store_error(std::string_view text);
 std::optional<OnReleaseError> parse_on_release_error(std::string_view text);
-
-inline constexpr int kRenewalTriesMax = 20;
-
-// "job": item, ttl 60 s, renewed after 20 s, 3 tries. "loop": windows of 60 s, tried every 30 s. "run": layered, 30 s,
-// renewed after 10 s. "writer": layered, 10 s, acts every 5 s. Empty: no such preset.
-std::optional<LockOptions> lock_preset(std::string_view name);
-
-// One line that says what, why and what to do. Errors: invalid.
-Result<void> check_options(const LockOptions& options);
 
 // All times of such a lease. For options that passed the check.
 LeaseTimes times_of(const LockOptions& options);

@@ -30,6 +30,10 @@ struct Unanswered {
 struct LockParts {
   LockParts(Runtime& the_runtime, Log the_log, Store& the_store, LockClientOptions the_options);
 
+  // Of the public classes, which show neither.
+  static LockParts& of(const LockClient& client) { return *client.parts_; }
+  static LockState& state_of(const HeldLock& held) { return *held.state_; }
+
   Runtime& runtime;
   Log log;
   Store& store;

@@ -49,7 +49,8 @@ struct LockStorm {
     SimRuntime& its_runtime = *runtime;
     FaultyStore& its_road = *road;
     runtime->start([this, &its_runtime, &its_road](std::stop_token stop) {
-      LockClient locks(its_runtime, Log(null_log_sink()), its_road, {.ns = "n", .place = its_runtime.name()});
+      LockClient locks(
+          make_lock_parts(its_runtime, Log(null_log_sink()), its_road, {.ns = "n", .place = its_runtime.name()}));
       std::vector<Task> threads;
       for (int i = 0; i < 3; ++i) {
         threads.push_back(

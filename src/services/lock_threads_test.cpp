@@ -26,8 +26,8 @@ struct LockThreads : testing::Test {
 };
 
 TEST_F(LockThreads, ThreadsOfTwoProcessesAreNeverInsideTogether) {
-  LockClient one(runtime, Log(null_log_sink()), store, {.place = "one"});
-  LockClient two(runtime, Log(null_log_sink()), store, {.place = "two"});
+  LockClient one(make_lock_parts(runtime, Log(null_log_sink()), store, {.place = "one"}));
+  LockClient two(make_lock_parts(runtime, Log(null_log_sink()), store, {.place = "two"}));
   std::int64_t inside = 0;  // no atomic: the lock alone guards it
   std::vector<Fence> fences;
   threads(8, [&](int i) {
@@ -44,7 +44,7 @@ TEST_F(LockThreads, ThreadsOfTwoProcessesAreNeverInsideTogether) {
 }
 
 TEST_F(LockThreads, HoldersOfMostKindsComeAndGoTogether) {
-  LockClient locks(runtime, Log(null_log_sink()), store, {});
+  LockClient locks(make_lock_parts(runtime, Log(null_log_sink()), store, {}));
   std::atomic<int> had = 0;
   threads(8, [&](int i) {
     for (int n = 0; n < 20; ++n) {
@@ -66,7 +66,7 @@ TEST_F(LockThreads, HoldersOfMostKindsComeAndGoTogether) {
 }
 
 TEST_F(LockThreads, ABreakIsNoticedWithinASecond) {
-  LockClient locks(runtime, Log(null_log_sink()), store, {});
+  LockClient locks(make_lock_parts(runtime, Log(null_log_sink()), store, {}));
   Task breaker = runtime.spawn("test", [&](std::stop_token) {
     runtime.sleep_for(500ms, {});
     must(store.break_lock({.ns = "default", .resource = "deploy", .request = "1", .act = {"ana", "stuck"}}));
@@ -81,8 +81,8 @@ TEST_F(LockThreads, ABreakIsNoticedWithinASecond) {
 }
 
 TEST_F(LockThreads, AWaitIsCancelledAtOnce) {
-  LockClient one(runtime, Log(null_log_sink()), store, {});
-  LockClient two(runtime, Log(null_log_sink()), store, {});
+  LockClient one(make_lock_parts(runtime, Log(null_log_sink()), store, {}));
+  LockClient two(make_lock_parts(runtime, Log(null_log_sink()), store, {}));
   HeldLock held = must(one.acquire({.names = {"deploy"}, .ttl = 10min}));
   std::stop_source stop;
   const auto wait = [&](LockClient& locks) {

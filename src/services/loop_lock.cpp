@@ -1,9 +1,10 @@
-#include "services/loop_lock.hpp"
+#include "fenceline/loop_lock.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "services/backoff.hpp"
+#include "services/lock_parts.hpp"
 
 namespace fenceline {
 namespace {
@@ -23,8 +24,8 @@ Result<bool> LoopLock::run_once(const std::function<void(const HeldLock&)>& body
   const Result<void> ran = locks_.with(options_, body, std::move(stop));
   if (ran) return true;
   if (ran.error().code != Code::held) return std::unexpected(ran.error());
-  locks_.counters().skipped_held += 1;
-  locks_.log().debug("loop_skipped", {{"lock", options_.names.front()}, {"reason", "held"}});
+  LockParts::of(locks_).counts.skipped_held += 1;
+  LockParts::of(locks_).log.debug("loop_skipped", {{"lock", options_.names.front()}, {"reason", "held"}});
   return false;
 }
 
@@ -34,13 +35,14 @@ Result<std::int64_t> LoopLock::run(const std::function<void(const HeldLock&)>& b
     times += 1;
     body(held);
   };
-  Runtime& runtime = locks_.runtime();
+  Runtime& runtime = LockParts::of(locks_).runtime;
   for (Instant next = runtime.now(); runtime.sleep_until(next, stop);) {
     const Result<bool> ran = run_once(counted, stop);
     if (!ran && may_repeat(ran.error().code)) {
-      locks_.counters().skipped_failed += 1;
-      locks_.log().warn("loop_skipped",
-                        {{"lock", options_.names.front()}, {"reason", "store"}, {"code", to_string(ran.error().code)}});
+      LockParts::of(locks_).counts.skipped_failed += 1;
+      LockParts::of(locks_).log.warn(
+          "loop_skipped",
+          {{"lock", options_.names.front()}, {"reason", "store"}, {"code", to_string(ran.error().code)}});
     } else if (!ran && ran.error().code != Code::lost) {
       return std::unexpected(ran.error());
     }

@@ -1,5 +1,5 @@
 // The loop pattern: one sweep in each window, whoever does it (L6).
-#include "services/loop_lock.hpp"
+#include "fenceline/loop_lock.hpp"
 
 #include <gtest/gtest.h>
 

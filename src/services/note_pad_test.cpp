@@ -101,7 +101,7 @@ TEST(Run, CutsProgressToWhatAStoreTakes) {
   const Job job;
   TrustDeadline trust{Instant{}};
   Kept kept;
-  const fenceline::Run run{.job = job, .stop = {}, .trust = trust, .notes = &kept};
+  const fenceline::Run run{.job = job, .stop = {}, .trust = &trust, .notes = &kept};
   run.progress(101, std::string(2000, 'x'));
   EXPECT_EQ(kept.said.percent, 100);
   EXPECT_EQ(kept.said.note.size(), kNoteBytesMax);
@@ -113,7 +113,7 @@ TEST(Run, CutsProgressToWhatAStoreTakes) {
 TEST(Run, WithoutSomebodyToListenNothingHappens) {
   const Job job;
   TrustDeadline trust{Instant{}};
-  const fenceline::Run run{.job = job, .stop = {}, .trust = trust};
+  const fenceline::Run run{.job = job, .stop = {}, .trust = &trust};
   run.progress(1);
   run.log("x");
 }

@@ -1,10 +1,11 @@
-#include "services/singleton.hpp"
+#include "fenceline/singleton.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/utc_text.hpp"
 #include "services/backoff.hpp"
+#include "services/lock_parts.hpp"
 
 namespace fenceline {
 
@@ -13,7 +14,7 @@ Singleton::Singleton(LockClient& locks, SingletonOptions options) : locks_(locks
 Result<SingletonEnd> Singleton::run(const std::function<void(const SingletonRun&)>& job, std::stop_token stop) {
   if (options_.soft_timeout < Duration{0} || options_.hard_timeout < Duration{0})
     return fail(Code::invalid, "a timeout cannot be negative; 0 means none");
-  Runtime& runtime = locks_.runtime();
+  Runtime& runtime = LockParts::of(locks_).runtime;
   const LockOptions lock{.names = {options_.name},
                          .ttl = options_.ttl,
                          .renew_every = options_.renew_every,
@@ -27,20 +28,21 @@ Result<SingletonEnd> Singleton::run(const std::function<void(const SingletonRun&
       const bool soft = options_.soft_timeout > Duration{0};
       const bool hard = options_.hard_timeout > Duration{0};
       const auto warn = [&] {
-        locks_.counters().soft_timeouts += 1;
-        locks_.log().warn("singleton_slow",
-                          {{"lock", options_.name},
-                           {"fence", held.fence()},
-                           {"seconds", std::chrono::floor<std::chrono::seconds>(options_.soft_timeout).count()}});
+        LockParts::of(locks_).counts.soft_timeouts += 1;
+        LockParts::of(locks_).log.warn(
+            "singleton_slow", {{"lock", options_.name},
+                               {"fence", held.fence()},
+                               {"seconds", std::chrono::floor<std::chrono::seconds>(options_.soft_timeout).count()}});
       };
       const bool warns_first = soft && (!hard || options_.soft_timeout <= options_.hard_timeout);
       if (warns_first && !runtime.sleep_until(began + options_.soft_timeout, over)) return;
       if (warns_first) warn();
       if (!hard || !runtime.sleep_until(began + options_.hard_timeout, over)) return;
-      locks_.log().warn("singleton_timed_out",
-                        {{"lock", options_.name},
-                         {"fence", held.fence()},
-                         {"seconds", std::chrono::floor<std::chrono::seconds>(options_.hard_timeout).count()}});
+      LockParts::of(locks_).log.warn(
+          "singleton_timed_out",
+          {{"lock", options_.name},
+           {"fence", held.fence()},
+           {"seconds", std::chrono::floor<std::chrono::seconds>(options_.hard_timeout).count()}});
       held.request_stop();
     };
     Task clock = runtime.spawn("singleton_clock", watch_the_clock);
@@ -53,25 +55,26 @@ Result<SingletonEnd> Singleton::run(const std::function<void(const SingletonRun&
   const Error& error = ran.error();
   if (error.code == Code::lost) return SingletonEnd::lost;
   if (error.code == Code::held) {
-    locks_.counters().skipped_held += 1;
-    locks_.log().debug("singleton_skipped", {{"lock", options_.name}, {"reason", "held"}, {"message", error.message}});
+    LockParts::of(locks_).counts.skipped_held += 1;
+    LockParts::of(locks_).log.debug("singleton_skipped",
+                                    {{"lock", options_.name}, {"reason", "held"}, {"message", error.message}});
     return SingletonEnd::skipped_held;
   }
   if (!may_repeat(error.code)) return std::unexpected(error);
-  locks_.counters().skipped_failed += 1;
+  LockParts::of(locks_).counts.skipped_failed += 1;
   const std::string next_try = options_.every > Duration{0} ? utc_text(runtime.wall_now() + options_.every) : "";
-  locks_.log().warn("singleton_skipped", {{"lock", options_.name},
-                                          {"reason", "store"},
-                                          {"code", to_string(error.code)},
-                                          {"message", error.message},
-                                          {"next_try", next_try}});
+  LockParts::of(locks_).log.warn("singleton_skipped", {{"lock", options_.name},
+                                                       {"reason", "store"},
+                                                       {"code", to_string(error.code)},
+                                                       {"message", error.message},
+                                                       {"next_try", next_try}});
   return SingletonEnd::skipped_failed;
 }
 
 Result<void> Singleton::run_every(const std::function<void(const SingletonRun&)>& job, std::stop_token stop) {
   if (options_.every < std::chrono::seconds{1})
     return fail(Code::invalid, "a singleton cannot run more often than every second");
-  Runtime& runtime = locks_.runtime();
+  Runtime& runtime = LockParts::of(locks_).runtime;
   for (Instant next = runtime.now(); runtime.sleep_until(next, stop);) {
     const Result<SingletonEnd> end = run(job, stop);
     if (!end) return std::unexpected(end.error());

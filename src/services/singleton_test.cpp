@@ -1,6 +1,6 @@
 // A job that must not run twice at a time, run by the schedulers of several replicas. The three timelines are those of
 // the class: ttl 10 min, renewal after 3 min, soft timeout 5 min.
-#include "services/singleton.hpp"
+#include "fenceline/singleton.hpp"
 
 #include <gtest/gtest.h>
 

@@ -18,14 +18,13 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/worker.hpp"
 #include "handler/handler.hpp"
 #include "runtime/actor.hpp"
 #include "runtime/runtime.hpp"
 #include "store/store.hpp"
 
 namespace fenceline {
-
-inline constexpr int kConcurrencyMax = 500;
 
 // Ends this process at once, with the status of a lost lease. Guardians then end their commands.
 void end_process_for_lost_lease();
@@ -51,22 +50,6 @@ struct WorkerOptions {
   std::string host;  // for the registry
   std::int64_t pid = 0;
   std::string version;
-};
-
-// Counted by the worker for its own report; nothing is decided by it.
-struct WorkReport {
-  std::int64_t claimed = 0;
-  std::int64_t takeovers = 0;
-  std::int64_t done = 0;
-  std::int64_t failed = 0;  // failed and dead
-  std::int64_t later = 0;
-  std::int64_t given_back = 0;
-  std::int64_t refused = 0;  // late writes of ours that the store refused
-  std::int64_t lost = 0;     // leases we had to give up
-  std::int64_t revoked = 0;  // deliveries that an operator ended: cancelled, or retried
-  std::int64_t held = 0;     // deliveries that ended with a doubt about an effect: their jobs wait
-  std::int64_t ahead = 0;    // at the end of a drain: jobs whose time lies ahead
-  std::int64_t blocked = 0;  // and those held back by their group, a limit or a pause
 };
 
 class Worker {

@@ -18,7 +18,7 @@ TEST_F(WorkerOnMemory, AnAttemptPastItsTimeoutIsToldAndHasFailed) {
   const WorkReport report = must(work([&](const Delivered& run) {
     const RunResult result = wait_for_stop(run, runtime);
     EXPECT_GE(runtime.now(), before + 1s);
-    EXPECT_EQ(run.trust.cut(), Cut::timed_out);
+    EXPECT_EQ(run.trust->cut(), Cut::timed_out);
     return result;
   }));
   EXPECT_EQ(report.failed, 1);

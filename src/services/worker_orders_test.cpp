@@ -35,8 +35,8 @@ TEST_F(WorkerUnderOrders, J7_ACancelledHandlerKeepsItsSlotUntilItHasReturned) {
     cancel(first);
     const RunResult result = wait_for_stop(run, runtime);
     EXPECT_LT(runtime.now() - cancelled_at, 1s);
-    EXPECT_EQ(run.trust.cut(), Cut::revoked);
-    EXPECT_LT(run.trust.until(), cancelled_at + 1s);
+    EXPECT_EQ(run.trust->cut(), Cut::revoked);
+    EXPECT_LT(run.trust->until(), cancelled_at + 1s);
     runtime.sleep_for(200ms, {});  // it takes its time
     first_runs = false;
     return result;

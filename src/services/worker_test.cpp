@@ -157,7 +157,7 @@ TEST_F(WorkerOnMemory, L5_TrustInARepeatedClaimCountsFromTheSendThatWasAnswered)
   };
   Instant trusted{};
   must(work([&](const Delivered& run) {
-    trusted = run.trust.lease_until();
+    trusted = run.trust->lease_until();
     return RunResult{};
   }));
   EXPECT_GE(trusted, doubted_at + left - LeaseTimes::of(options.ttl).margin);
@@ -293,8 +293,8 @@ TEST_F(WorkerOnMemory, L5_AHandlerIsToldToStopBeforeItsTrustEnds) {
   must(work([&](const Delivered& run) {
     if (runs++ > 0) return RunResult{};
     const RunResult result = wait_for_stop(run, runtime);
-    EXPECT_LT(runtime.now(), run.trust.until());
-    EXPECT_GE(runtime.now(), stop_work_at(run.trust.until(), LeaseTimes::of(2s)));
+    EXPECT_LT(runtime.now(), run.trust->until());
+    EXPECT_GE(runtime.now(), stop_work_at(run.trust->until(), LeaseTimes::of(2s)));
     return result;
   }));
   EXPECT_GE(events.count("renewal_failed"), 1);

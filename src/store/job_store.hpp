@@ -27,8 +27,6 @@
 
 namespace fenceline {
 
-inline constexpr Duration kCallTimeout = std::chrono::seconds{10};
-
 struct EnqueueRequest {
   std::string ns;
   std::vector<NewJob> jobs;  // at most kBatchMax; all or none
@@ -86,14 +84,6 @@ struct ClaimReply {
   bool alone_waiting = false;
   // An operator wants this owner to be quiet or to stop, so nothing was looked for: it should ask for its orders.
   bool ordered = false;
-};
-
-// One job under one fence, as its holder knows it.
-struct Holding {
-  JobId id;
-  Fence fence = 0;
-
-  auto operator<=>(const Holding&) const = default;
 };
 
 // Why a write of a holder was not accepted. Reasons, in the order in which they are looked for:

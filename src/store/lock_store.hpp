@@ -64,14 +64,6 @@ struct AcquireRequest {
   Duration timeout = kCallTimeout;
 };
 
-struct LockGrant {
-  std::string resource;
-  Fence fence = 0;
-  std::string previous_owner;  // whose lease ran out, and was not released; empty: it was free, or never held
-
-  bool operator==(const LockGrant&) const = default;
-};
-
 // Why a request was not granted.
 struct LockHeld {
   std::string resource;  // of the first of its names that is not to be had; of several slots, the one that is free
@@ -161,42 +153,6 @@ struct LocksRequest {
   std::string after;   // resource: cursor of the page before; empty: from the start
   int limit = 100;     // at most 1000
   Duration timeout = kCallTimeout;
-};
-
-struct LockHolder {
-  std::string owner;
-  std::string place;
-  WallTime granted_at;
-  Duration left{};  // of its lease; negative: it ran out, and nobody took over yet
-
-  bool operator==(const LockHolder&) const = default;
-};
-
-struct LockWaiter {
-  std::string owner;
-  std::string place;
-  WallTime since;
-  LockMode mode = LockMode::exclusive;
-
-  bool operator==(const LockWaiter&) const = default;
-};
-
-inline constexpr std::size_t kLockPeopleShown = 10;
-
-struct LockRow {
-  std::string resource;
-  Fence fence = 0;  // the newest
-  LockMode mode = LockMode::exclusive;
-  std::string pattern;  // of the last grant
-  std::vector<LockHolder>
-      holders;  // that did not release; by the time of their grant, then owner; at most kLockPeopleShown
-  std::int64_t holders_count = 0;
-  std::optional<Duration> free_in;  // until it is free, should nobody renew; empty: it is
-  std::vector<LockWaiter> waiters;  // of its name, in turn; at most kLockPeopleShown. Of a slot but the first: none
-  std::int64_t waiters_count = 0;
-  std::optional<Fence> seen_at_gate;  // the largest fence of this resource that a gate inside the store let in
-
-  bool operator==(const LockRow&) const = default;
 };
 
 struct LocksReply {

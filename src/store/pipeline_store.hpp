@@ -13,6 +13,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/pipelines.hpp"
 #include "model/fence.hpp"
 #include "model/job.hpp"
 #include "store/job_store.hpp"
@@ -25,16 +26,6 @@ inline constexpr std::size_t kItemBytesMax = 16 << 10;      // of a record
 inline constexpr int kPipelinesMax = 1000;                  // in a namespace
 inline constexpr int kItemsAtOnceMax = 1000;                // in one request
 
-struct PipelineRow {
-  std::string name;  // of its queue
-  std::string spec;  // the store does not read it
-  std::int64_t revision =
-      0;  // from 1; grows by one with every change, for a name never the same again while the namespace is there
-  WallTime changed_at{};
-
-  bool operator==(const PipelineRow&) const = default;
-};
-
 struct PutPipelineRequest {
   std::string ns;
   std::string name;
@@ -42,15 +33,6 @@ struct PutPipelineRequest {
   std::int64_t revision = 0;  // of the row that the decision rests on; 0: there is none, or none any more
   Act act;
   Duration timeout = kCallTimeout;
-};
-
-// What is known of one item, as it stood at one moment.
-struct Item {
-  Job job;                    // payload and result are left out
-  std::int64_t revision = 0;  // of the record; 0: there is none yet
-  std::string record;         // the store does not read it
-
-  bool operator==(const Item&) const = default;
 };
 
 struct ItemsRequest {

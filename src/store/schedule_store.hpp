@@ -42,42 +42,6 @@ inline constexpr int kTicksKeptMost = 10'000;                    // rows of one 
 inline constexpr Duration kRemovedScheduleKeptFor = std::chrono::days{30};
 inline constexpr int kOverlapLooked = 10;  // how many of the last fired ticks are looked at for unfinished jobs
 
-struct SchedulePause {
-  WallTime at;
-  std::string by;
-  std::string reason;
-
-  bool operator==(const SchedulePause&) const = default;
-};
-
-struct UnfinishedRun {
-  WallTime tick;
-  JobId job;
-  JobState state = JobState::ready;
-
-  bool operator==(const UnfinishedRun&) const = default;
-};
-
-struct ScheduleRow {
-  std::string name;
-  std::string spec;           // as spec_text writes it; the store does not read it
-  std::int64_t revision = 0;  // grows by one with every change but `run`, for a name never the same again: one that is
-                              // not remembered begins at its version
-  std::int64_t version = 0;   // the namespace's count of changes at its last one
-  WallTime resolved_to{};
-  WallTime counts_from{};  // where the spec at hand began to count: resolved_to at its put
-  WallTime fired_to{};     // no tick after it ever fired; the bar counts
-  WallTime bar{};
-  std::optional<SchedulePause> paused;
-  bool removed = false;  // only said to who asks for what changed
-  WallTime created_at{};
-  WallTime changed_at{};
-  std::vector<UnfinishedRun> unfinished;  // if asked for: among the kOverlapLooked largest fired ticks not after the
-                                          // store's clock, those whose job is there and unfinished; ascending
-
-  bool operator==(const ScheduleRow&) const = default;
-};
-
 struct SchedulesRequest {
   std::string ns;
   // One of three ways: by these names (at most kSchedulesAtOnceMax, none twice), by name; those that are not there are

@@ -6,6 +6,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/act.hpp"
 
 namespace fenceline {
 
@@ -26,11 +27,6 @@ struct TrailEntry {
   std::string reason;
 
   bool operator==(const TrailEntry&) const = default;
-};
-
-struct Act {
-  std::string actor;
-  std::string reason;
 };
 
 inline constexpr int kNamespacesShown = 1000;

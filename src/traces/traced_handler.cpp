@@ -53,7 +53,7 @@ RunResult TracedHandler::run(const Run& run) {
     thrown = std::current_exception();
   }
   span.ended = span.started + (runtime_.now() - began);  // whatever the wall clock did meanwhile
-  const Stopped stopped = why_stopped(run.trust, run.stop);
+  const Stopped stopped = why_stopped(*run.trust, run.stop);
   const bool unfinished = result.kind == OutcomeKind::failed || result.kind == OutcomeKind::given_back;
   const OutcomeKind outcome = stopped == Stopped::for_us && unfinished ? OutcomeKind::given_back : result.kind;
   span.attributes.emplace_back("fenceline.outcome", std::string(to_string(outcome)));

@@ -44,7 +44,7 @@ class TracedRun : public testing::Test {
     Does inner(act);
     TracedHandler handler(runtime_, kept_, "shop", inner);
     TrustDeadline trust(runtime_.now() + 1h);
-    return handler.run({.job = job, .stop = stop_.get_token(), .trust = trust});
+    return handler.run({.job = job, .stop = stop_.get_token(), .trust = &trust});
   }
   const AttributeValue& attribute(const Span& span, const std::string& name) const {
     const auto found = std::ranges::find(span.attributes, name, &Attributes::value_type::first);

@@ -167,7 +167,7 @@ void TrackerWorker::hold(Holding& holding) {
   Task handler = runtime_.spawn("handler", [&](std::stop_token) {
     try {
       result =
-          holding.work.handler->run({.job = holding.job, .stop = holding.stop.get_token(), .trust = holding.trust});
+          holding.work.handler->run({.job = holding.job, .stop = holding.stop.get_token(), .trust = &holding.trust});
     } catch (const std::exception& thrown) {
       result = {.kind = OutcomeKind::failed, .error = thrown.what()};
     }

@@ -13,7 +13,7 @@ run(${CMAKE_COMMAND} --install ${build} --prefix ${scratch}/installed --componen
 run(${CMAKE_COMMAND} -E copy_directory ${consumer} ${scratch}/consumer)
 run(${CMAKE_COMMAND} -E copy ${examples}/accounts.cpp ${scratch}/consumer/accounts.cpp)
 run(${CMAKE_COMMAND} -S ${scratch}/consumer -B ${scratch}/b -G ${generator} -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_PREFIX_PATH=${scratch}/installed
-  -Dwanted=${version})
+  -Dwanted=${version} -Dprefix=${scratch}/installed)
 run(${CMAKE_COMMAND} --build ${scratch}/b)
 run(${scratch}/b/accounts)
 file(REMOVE_RECURSE ${scratch})

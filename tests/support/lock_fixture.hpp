@@ -143,8 +143,8 @@ class LocksInVirtualTime : public testing::Test {
   // `body` is the main of that process.
   void start(Process& process, Body body) {
     process.runtime.start([&process, body = std::move(body)](std::stop_token stop) {
-      LockClient client(process.runtime, Log(process.events), process.road,
-                        {.ns = "default", .place = process.place, .tidy_every = process.tidy_every});
+      LockClient client(make_lock_parts(process.runtime, Log(process.events), process.road,
+                                        {.ns = "default", .place = process.place, .tidy_every = process.tidy_every}));
       body(client, stop);
     });
   }

@@ -166,8 +166,22 @@ const std::map<std::string, std::vector<std::string>>& layers() {
   return rules;
 }
 
+// Public headers that declare what a folder implements; the others are values and interfaces, which all may include.
+const std::map<std::string, std::string>& homes_of_public_headers() {
+  static const std::map<std::string, std::string> rules{
+      {"fenceline/fenceline.hpp", "library"},          {"fenceline/election.hpp", "services"},
+      {"fenceline/lock_client.hpp", "services"},       {"fenceline/locks.hpp", "services"},
+      {"fenceline/loop_lock.hpp", "services"},         {"fenceline/singleton.hpp", "services"},
+      {"fenceline/gated_file.hpp", "gates"},           {"fenceline/sqlite.hpp", "backends/sqlite"},
+      {"fenceline/postgres.hpp", "backends/postgres"}, {"fenceline/sim.hpp", "sim"},
+  };
+  return rules;
+}
+
 // "src/backends/sqlite/x.cpp" -> "backends/sqlite"; "sim/..." -> "sim"; empty: not layered.
 std::string layer_of(std::string_view path) {
+  if (const auto home = homes_of_public_headers().find(std::string(path)); home != homes_of_public_headers().end())
+    return home->second;
   if (path.starts_with("src/")) path.remove_prefix(4);
   std::string longest;  // a folder in a folder may have rules of its own
   for (const auto& [folder, allowed] : layers()) {
@@ -260,6 +274,22 @@ Complaints includes_against_the_layers(const SourceFile& file) {
     const std::vector<std::string>& allowed = layers().at(layer);
     if (std::find(allowed.begin(), allowed.end(), target) == allowed.end())
       complaints.push_back(at(file, number) + layer + " must not depend on " + target);
+  });
+  return complaints;
+}
+
+Complaints includes_of_public_headers(const SourceFile& file) {
+  Complaints complaints;
+  if (!file.path.starts_with("include/")) return complaints;
+  static const std::regex allowed(R"re(^\s*#include\s+(<[a-z_]+>|"fenceline/[a-z_]+\.hpp"))re");
+  static const std::regex nlohmann(R"re(^\s*#include\s+<nlohmann/json\.hpp>)re");
+  each_line(file, [&](int number, const std::string& line) {
+    if (line.find("#include") == std::string::npos || without_comment(line).find("#include") == std::string::npos)
+      return;
+    const bool its_library = file.path == "include/fenceline/json.hpp" && std::regex_search(line, nlohmann);
+    if (!std::regex_search(line, allowed) && !its_library)
+      complaints.push_back(at(file, number) +
+                           "a public header includes only the standard library and \"fenceline/...\"");
   });
   return complaints;
 }

@@ -21,6 +21,10 @@ Complaints things_away_from_home(const SourceFile& file);
 // An include names only a folder that its own folder may depend on.
 Complaints includes_against_the_layers(const SourceFile& file);
 
+// A public header stands alone: it includes the standard library and other public headers, nothing else. (The optional
+// json.hpp also nlohmann's.)
+Complaints includes_of_public_headers(const SourceFile& file);
+
 // No file outgrows one job; no unfinished mark; no absolute path of some machine.
 Complaints untidy_text(const SourceFile& file);
 

@@ -41,6 +41,11 @@ TEST(Tidy, IncludesFollowTheLayers) {
   EXPECT_TRUE(complaints.empty()) << joined(complaints);
 }
 
+TEST(Tidy, PublicHeadersIncludeOnlyTheStandardLibraryAndEachOther) {
+  const Complaints complaints = over_the_tree(includes_of_public_headers);
+  EXPECT_TRUE(complaints.empty()) << joined(complaints);
+}
+
 TEST(Tidy, FilesAreFinishedAndOfOneJob) {
   const Complaints complaints = over_the_tree(untidy_text);
   EXPECT_TRUE(complaints.empty()) << joined(complaints);
@@ -154,6 +159,17 @@ TEST(TidyRules, FindALineThatIsTooLong) {
   EXPECT_TRUE(lines_too_long({"docs/x.md", std::string(98, 'w') + "\u2026\u2026"}).empty());
   EXPECT_EQ(lines_too_long({"src/x.cpp", std::string(121, 'w')}).size(), 1U);
   EXPECT_TRUE(lines_too_long({"src/x.cpp", std::string(120, 'w')}).empty());
+}
+
+TEST(TidyRules, FindAPrivateIncludeInAPublicHeader) {
+  const std::string path = "include/fenceline/x.hpp";
+  EXPECT_EQ(includes_of_public_headers({path, "#include \"base/result.hpp\""}).size(), 1U);
+  EXPECT_EQ(includes_of_public_headers({path, "#include <sqlite3.h>"}).size(), 1U);
+  EXPECT_EQ(includes_of_public_headers({path, "#include <nlohmann/json.hpp>"}).size(), 1U);
+  EXPECT_TRUE(includes_of_public_headers({path, "#include <string>\n#include \"fenceline/job.hpp\""}).empty());
+  EXPECT_TRUE(includes_of_public_headers({"src/base/x.hpp", "#include \"base/result.hpp\""}).empty());
+  EXPECT_EQ(includes_against_the_layers({"src/model/x.hpp", "#include \"fenceline/locks.hpp\""}).size(), 1U);
+  EXPECT_TRUE(includes_against_the_layers({"src/model/x.hpp", "#include \"fenceline/job.hpp\""}).empty());
 }
 
 TEST(TidyRules, FindAnUnfinishedMarkAndALongFile) {

@@ -11,6 +11,8 @@
 #include "backends/postgres/errors.hpp"
 #include "backends/postgres/json_wire.hpp"
 #include "fenceline/postgres.hpp"
+#include "model/job.hpp"
+#include "store/enqueue_options.hpp"
 
 namespace fenceline {
 namespace {

@@ -54,7 +54,7 @@ class PostgresWaiters : public testing::Test {
 TEST_F(PostgresWaiters, AnIdleWaiterCostsNoRequestInFiveSeconds) {
   const LockGrant held = must(store_->acquire(held_for_long("deploy"))).grants.front();
   const auto others = opened("waiter");
-  LockClient locks(runtime_, Log(null_log_sink()), *others, {.place = "waiter"});
+  LockClient locks(make_lock_parts(runtime_, Log(null_log_sink()), *others, {.place = "waiter"}));
   std::atomic<bool> had = false;
   Task waiter = runtime_.spawn("waiter", [&](std::stop_token stop) {
     Result<HeldLock> mine = locks.acquire({.names = {"deploy"}, .ttl = 30s, .wait = 10min}, stop);
@@ -84,7 +84,7 @@ TEST_F(PostgresWaiters, SixtyFourThreadsOfOneProcessAreOneWaiterAtTheStore) {
   constexpr int kThreads = 64;
   const LockGrant held = must(store_->acquire(held_for_long("hot"))).grants.front();
   const auto others = opened("threads");
-  LockClient locks(runtime_, Log(null_log_sink()), *others, {.place = "threads"});
+  LockClient locks(make_lock_parts(runtime_, Log(null_log_sink()), *others, {.place = "threads"}));
   std::atomic<int> asking = 0, had = 0;
   std::int64_t inside = 0;  // no atomic: the lock alone guards it
   std::vector<Task> tasks;

@@ -10,6 +10,7 @@
 #include "backends/sqlite/effect_rows.hpp"
 #include "backends/sqlite/store_calls.hpp"
 #include "fenceline/sqlite.hpp"
+#include "store/enqueue_options.hpp"
 
 namespace fenceline {
 namespace {

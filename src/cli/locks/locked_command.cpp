@@ -93,8 +93,8 @@ LockedEnd end_of(const CommandEnd& end, const CommandLease& lease, bool timed_ou
 CommandLease lease_of(const HeldLock& held) {
   return {.resource = held.resource(),
           .grants = held.grants(),
-          .times = held.times(),
-          .trust = held.trust(),
+          .times = times_of(held),
+          .trust = trust_of(held),
           .stop = held.stop(),
           .lost = [&held] { return held.lost(); }};
 }

@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 #include "cli/frame/command.hpp"
-#include "services/held_lock.hpp"
+#include "fenceline/held_lock.hpp"
 
 namespace fenceline::cli {
 

@@ -1,5 +1,8 @@
 // One leader at a time among those who campaign for a name. A term is a lease of that name; its number is the fence, so
 // that a gate refuses what an earlier leader still writes.
+//
+//   fenceline::Election election(client->locks(), {.name = "billing"});
+//   auto terms = election.run([](const fenceline::Term& term) { lead(term.number, term.stop); }, stop);
 #pragma once
 
 #include <cstdint>
@@ -9,8 +12,8 @@
 #include <stop_token>
 #include <string>
 
-#include "base/result.hpp"
-#include "services/lock_client.hpp"
+#include "fenceline/lock_client.hpp"
+#include "fenceline/result.hpp"
 
 namespace fenceline {
 
@@ -24,8 +27,8 @@ struct ElectionOptions {
 // A term as its leader sees it.
 struct Term {
   Fence number = 0;
-  std::stop_token stop;  // it ends: trust is about to, it was lost or broken, step_down() was called, or the campaign
-                         // was told to stop
+  std::stop_token stop;  // the term ends: trust is about to, it was lost or broken, step_down() was called, or the
+                         // campaign was told to stop
   const HeldLock& held;
 };
 
@@ -38,7 +41,7 @@ struct Leader {
 
 enum class TermEnd {
   stepped_down,  // `lead` returned, and the name is free for the next
-  lost,          // the lease was: somebody else may lead already
+  lost,          // the lease was lost: somebody else may lead already
 };
 
 class Election {
@@ -51,14 +54,14 @@ class Election {
   // refused, denied, broken.
   Result<TermEnd> serve(const std::function<void(const Term&)>& lead, std::stop_token stop);
 
-  // serve() again and again, until `stop`. Returns how many terms it served. Errors: of serve, but held.
+  // serve() again and again, until `stop`. Returns how many terms it served. Errors: those of serve() but held.
   Result<std::int64_t> run(const std::function<void(const Term&)>& lead, std::stop_token stop);
 
-  // Ends the term that this very object serves, if any: its `stop` is set, and when `lead` has returned the next one is
-  // elected. From any thread.
+  // Ends the term that this very object serves, if any: its `stop` is set, and when `lead` has returned the next leader
+  // is elected. From any thread.
   void step_down();
 
-  // Who leads, for anybody. Empty: nobody. Errors: unavailable, broken.
+  // Who leads. Empty: nobody. From any thread and any process. Errors: unavailable, broken.
   static Result<std::optional<Leader>> leader(LockClient& locks, const std::string& name);
   Result<std::optional<Leader>> leader() { return leader(locks_, options_.name); }
 

@@ -1,13 +1,16 @@
 // A job that must not run twice at a time in a fleet, for teams that keep their own scheduler: each replica's scheduler
 // calls run(), one of them does the work, the others skip.
+//
+//   fenceline::Singleton nightly(client->locks(), {.name = "nightly-report"});
+//   auto end = nightly.run([](const fenceline::SingletonRun& run) { report(run.fence, run.stop); });
 #pragma once
 
 #include <functional>
 #include <stop_token>
 #include <string>
 
-#include "base/result.hpp"
-#include "services/lock_client.hpp"
+#include "fenceline/lock_client.hpp"
+#include "fenceline/result.hpp"
 
 namespace fenceline {
 
@@ -16,7 +19,7 @@ struct SingletonOptions {
   Duration ttl = std::chrono::minutes{10};
   Duration renew_every = std::chrono::minutes{3};
   int renewal_tries = kRenewalTries;
-  Duration soft_timeout = std::chrono::minutes{5};  // then it is warned of, and counted; 0: never
+  Duration soft_timeout = std::chrono::minutes{5};  // then it is logged and counted; 0: never
   Duration hard_timeout{0};                         // then the job is told to stop; 0: never
   Duration hold_at_least{0};  // so that a short job is not run again by a replica whose clock is behind
   Duration every{0};          // how often the scheduler calls: only to say when the next try is; 0: unknown
@@ -41,8 +44,8 @@ class Singleton {
   Singleton(LockClient& locks, SingletonOptions options);
 
   // One tick: runs the job, or skips it. The lock is released at the end with a budget of its own: a stop that
-  // cancelled the job still frees it. An exception of std:: that the job throws is thrown on, after the release.
-  // Errors: invalid, refused, denied, broken.
+  // cancelled the job still frees it. A std::exception that the job throws is rethrown after the release. Errors:
+  // invalid, refused, denied, broken.
   Result<SingletonEnd> run(const std::function<void(const SingletonRun&)>& job, std::stop_token stop = {});
 
   // run() now, then every `options.every` (at least 1 s), until `stop`. Errors: of run.

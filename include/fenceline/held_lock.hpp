@@ -1,4 +1,9 @@
 // A lock that is held, as its holder sees it.
+//
+//   auto held = client->acquire_lock("deploy", {.ttl = 30s});
+//   if (!held) return report(held.error());
+//   deploy(held->fence(), held->stop());      // end soon once stop is set: the lease could not be renewed
+//   if (auto released = held->release(); !released) return report(released.error());
 #pragma once
 
 #include <memory>
@@ -7,11 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.hpp"
-#include "handler/handler.hpp"
-#include "model/fence.hpp"
-#include "model/trust.hpp"
-#include "store/lock_store.hpp"
+#include "fenceline/fence.hpp"
+#include "fenceline/lock.hpp"
+#include "fenceline/result.hpp"
 
 namespace fenceline {
 
@@ -34,30 +37,27 @@ class HeldLock {
   const std::string& resource() const;  // of the first: "deploy", or "deploy#3" of several slots. Failed open: its name
   const std::string& owner() const;
 
-  // Whether it may be acted under now: neither lost nor released, and trust has not ended.
+  // Whether the work may act now: the lock is neither lost nor released, and trust in its lease has not ended.
   bool held() const;
   // Final: from then on it is neither held, renewed nor released.
   bool lost() const;
-  // Why, as docs/events.md lists it: "trust_ended", or the reason of the store's refusal. Empty: it is not.
+  // Why, as docs/events.md lists it: "trust_ended", or the reason of the store's refusal. Empty: it is not lost.
   std::string why_lost() const;
-  // The store was away, and its class says to go on: at acquire (then there is no fence), or since its trust ended.
+  // The store was away, and the lock's class says to go on: at acquire (then there is no fence), or since trust ended.
   bool failed_open() const;
 
-  // Set when the work must end: trust ends within the grace, it is lost, whoever asked for it was told to stop, or it
-  // was released.
+  // Set when the work must end: trust ends within the grace, the lock is lost, the stop passed to acquire was
+  // requested, or the lock was released.
   std::stop_token stop() const;
-  // Until when it may be acted under; whoever runs a command for it passes each move on (TrustDeadline::listen). A lock
-  // that was broken is cut.
-  TrustDeadline& trust() const;
-  const LeaseTimes& times() const;
 
   // Enters it again under the same fence: the last handle that is released frees it. Errors: lost (also: it was
   // released).
   Result<HeldLock> enter() const;
 
   // Local state turns off first; then the store is told, if this was the last handle, with a budget of its own (a stop
-  // does not cut it short). Of a lock held to its end only the first happens. Once; a second call is ok. Errors: lost
-  // (then nothing is sent: an abandoned lock is not released); what the store says, if its class wants that reported.
+  // does not cut it short). For a lock that is held to its end only the first happens. Once; a second call is ok.
+  // Errors: lost (then nothing is sent: an abandoned lock is not released); the store's errors, if the lock's class
+  // wants them reported.
   Result<void> release();
 
   // Tells the work under it to end, as a loss would; it stays held.
@@ -65,6 +65,7 @@ class HeldLock {
 
  private:
   friend class LockClient;
+  friend struct LockParts;
   HeldLock(LockParts& parts, std::shared_ptr<LockState> state) : parts_(&parts), state_(std::move(state)) {}
 
   LockParts* parts_;
