@@ -8,7 +8,7 @@
 
 #include "fenceline/gated_file.hpp"
 #include "runtime/thread_runtime.hpp"
-#include "tests/support/gate_place.hpp"
+#include "support/gate_place.hpp"
 
 namespace fenceline {
 namespace {

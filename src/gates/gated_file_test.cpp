@@ -9,7 +9,7 @@
 
 #include "base/crash_point.hpp"
 #include "gates/gate_memory.hpp"
-#include "tests/support/gate_place.hpp"
+#include "support/gate_place.hpp"
 
 namespace fenceline {
 namespace {

@@ -12,7 +12,7 @@
 namespace fenceline::e2e {
 namespace {
 
-std::string enqueue(const Workplace& place) {
+std::string enqueue_for_handler(const Workplace& place) {
   const Ended ended = place.fenceline({"enqueue", "q", "--max-attempts", "1", "--json"});
   EXPECT_EQ(ended.status, 0) << ended.err;
   return Json::parse(ended.out)["ids"][0];
@@ -29,7 +29,7 @@ std::string in_hex(std::string_view bytes) {
 
 TEST(HandlerProgress, IsTakenFromInsideTheCommandWhereverItWorks) {
   const Workplace place;
-  enqueue(place);
+  enqueue_for_handler(place);
   const Ended ended = place.fenceline(
       {"work", "q", "--drain", "--json", "--", "sh", "-c", "cd / && exec " + program() + " progress 40 'page 4'"});
   ASSERT_EQ(ended.status, 0) << ended.err;
@@ -39,7 +39,7 @@ TEST(HandlerProgress, IsTakenFromInsideTheCommandWhereverItWorks) {
 
 TEST(HandlerProgress, UnderAnOlderFenceIsRefusedWithTheStatusForThat) {
   const Workplace place;
-  const std::string id = enqueue(place);
+  const std::string id = enqueue_for_handler(place);
   ASSERT_EQ(place.fenceline({"work", "q", "--drain", "--", "true"}).status, 0);
   const Ended stale = place.fenceline({"progress", "50"}, {.env = {{"FENCELINE_JOB", id}, {"FENCELINE_FENCE", "5"}}});
   EXPECT_EQ(stale.status, 76);
@@ -48,7 +48,7 @@ TEST(HandlerProgress, UnderAnOlderFenceIsRefusedWithTheStatusForThat) {
 
 TEST(HandlerProgress, BadInputGetsOneLineAndChangesNothing) {
   const Workplace place;
-  const std::string id = enqueue(place);
+  const std::string id = enqueue_for_handler(place);
   const std::string before = place.dump();
   const Setting inside{.env = {{"FENCELINE_JOB", id}, {"FENCELINE_FENCE", "5"}}};
   for (const Words& words :
@@ -65,8 +65,8 @@ TEST(HandlerProgress, BadInputGetsOneLineAndChangesNothing) {
 
 TEST(HandlerEnds, MeanWhatTheCommandLineSays) {
   const Workplace place;
-  enqueue(place);
-  enqueue(place);
+  enqueue_for_handler(place);
+  enqueue_for_handler(place);
   const Ended ended =
       place.fenceline({"work", "q", "--drain", "--json", "--concurrency", "1", "--on", "3=done", "--on", "signal=later",
                        "--", "sh", "-c", "test -e once && kill -9 $$; touch once; echo fine; exit 3"});
@@ -78,7 +78,7 @@ TEST(HandlerEnds, MeanWhatTheCommandLineSays) {
 
 TEST(HandlerEnds, J5_AStopOfTheWorkerIsNotJudgedByThem) {
   const Workplace place;
-  const std::string id = enqueue(place);
+  const std::string id = enqueue_for_handler(place);
   for (const char* rule : {"signal=done", "signal=dead", "other=dead"}) {
     const auto worker = place.start({"work", "q", "--on", rule, "--drain-timeout", "0s", "--ttl", "5s", "--", "sh",
                                      "-c", "touch begun; exec sleep 1000"});
@@ -139,7 +139,7 @@ TEST(HandlerTimeout, MeansWhatTheCommandLineSays) {
 
 TEST(HandlerLog, WhatACommandSaysToStderrIsKeptWithItsJob) {
   const Workplace place;
-  enqueue(place);
+  enqueue_for_handler(place);
   const Ended ended = place.fenceline({"work", "q", "--drain", "--", "sh", "-c", "echo a word for later >&2"});
   ASSERT_EQ(ended.status, 0);
   EXPECT_NE(ended.err.find("a word for later"), std::string::npos);

@@ -56,7 +56,7 @@ RunResult run_once(Runtime& runtime, CommandOptions options, Duration trust, std
   job.payload = payload;
   job.traceparent = traceparent;
   TrustDeadline deadline(runtime.now() + trust);
-  return handler.run({.job = job, .stop = std::move(stop), .trust = deadline});
+  return handler.run({.job = job, .stop = std::move(stop), .trust = &deadline});
 }
 
 class Guardian : public testing::Test {
@@ -180,7 +180,7 @@ TEST_F(Guardian, WhatACommandWritesToStderrIsLogged) {
   Job job;
   TrustDeadline deadline(runtime.now() + 1h);
   Kept kept;
-  EXPECT_EQ(handler.run({.job = job, .stop = {}, .trust = deadline, .notes = &kept}).result, "result\n");
+  EXPECT_EQ(handler.run({.job = job, .stop = {}, .trust = &deadline, .notes = &kept}).result, "result\n");
   EXPECT_EQ(kept.text, "one\ntwo");
 }
 
@@ -268,7 +268,7 @@ TEST_F(Guardian, ARevokedCommandThatIgnoresTheTermIsGoneWithinASecond) {
     deadline.cut_at(cancelled_at + 300ms, Cut::revoked);
     stop.request_stop();
   });
-  EXPECT_EQ(handler.run({.job = job, .stop = stop.get_token(), .trust = deadline}).kind, OutcomeKind::given_back);
+  EXPECT_EQ(handler.run({.job = job, .stop = stop.get_token(), .trust = &deadline}).kind, OutcomeKind::given_back);
   EXPECT_GE(runtime.now() - cancelled_at, 300ms);
   EXPECT_LT(runtime.now() - cancelled_at, kSoon);
   EXPECT_FALSE(is_alive(pid_in("ready")));
@@ -288,7 +288,7 @@ TEST_F(Guardian, ACommandThatTimedOutHasFailedUnlessItSaysThatItIsDone) {
       deadline.cut_at(runtime.now() + 300ms, Cut::timed_out);
       stop.request_stop();
     });
-    return handler.run({.job = job, .stop = stop.get_token(), .trust = deadline});
+    return handler.run({.job = job, .stop = stop.get_token(), .trust = &deadline});
   };
   EXPECT_EQ(time_out("trap 'exit 0' TERM").kind, OutcomeKind::done);
   const RunResult polite = time_out("trap 'exit 3' TERM");
@@ -321,7 +321,7 @@ TEST_F(Guardian, ARenewalMovesTheDeadline) {
     wait_for_pid("ready");
     deadline.move_to(runtime.now() + 1h);
   });
-  EXPECT_EQ(handler.run({.job = job, .stop = {}, .trust = deadline}).result, "whole\n");
+  EXPECT_EQ(handler.run({.job = job, .stop = {}, .trust = &deadline}).result, "whole\n");
 }
 
 TEST_F(Guardian, ADeadlineThatHasPassedStartsNothing) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/tick_rule.hpp"
-#include "tests/support/random_cron.hpp"
+#include "support/random_cron.hpp"
 
 namespace {
 

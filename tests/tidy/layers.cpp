@@ -13,9 +13,32 @@ namespace {
 // "src/model/job.hpp" -> "model/job.hpp".
 std::string_view below_src(std::string_view path) { return path.starts_with("src/") ? path.substr(4) : path; }
 
+// Public headers that declare what a folder implements; the others are values and interfaces, which all may include.
+const std::map<std::string, std::string, std::less<>>& homes_of_public_headers() {
+  static const std::map<std::string, std::string, std::less<>> homes{
+      {"fenceline/fenceline.hpp", "library"},
+      {"fenceline/election.hpp", "services"},
+      {"fenceline/lock_client.hpp", "services"},
+      {"fenceline/locks.hpp", "services"},
+      {"fenceline/loop_lock.hpp", "services"},
+      {"fenceline/singleton.hpp", "services"},
+      {"fenceline/gated_file.hpp", "gates"},
+      {"fenceline/gated_key.hpp", "redis"},
+      {"fenceline/sqlite.hpp", "sqlite"},
+      {"fenceline/postgres.hpp", "postgres"},
+      {"fenceline/sim.hpp", "sim"},
+  };
+  return homes;
+}
+
 const Part* part_of(std::string_view path, const std::vector<Part>& parts) {
-  path = below_src(path);
   const Part* found = nullptr;
+  if (const auto home = homes_of_public_headers().find(path); home != homes_of_public_headers().end()) {
+    const auto part =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& one) { return one.name == home->second; });
+    return part == parts.end() ? nullptr : &*part;
+  }
+  path = below_src(path);
   for (const Part& part : parts) {  // a folder in a folder may be a part of its own
     if (path.starts_with(part.folder + "/") && (found == nullptr || part.folder.size() > found->folder.size()))
       found = &part;

@@ -39,7 +39,8 @@ TEST(Layers, TheDrawingShowsEveryFolderAndDependenciesPointDown) {
 // What judges the program shares nothing with it but the format.
 TEST(Layers, TheCheckerKnowsOnlyTheFormatOfHistories) {
   for (const Part& part : all_parts()) {
-    if (part.name == "check") EXPECT_EQ(part.depends, std::vector<std::string>{"history_format"});
+    if (part.name != "check") continue;
+    EXPECT_EQ(part.depends, std::vector<std::string>{"history_format"});
   }
 }
 
@@ -60,6 +61,8 @@ TEST(LayerRules, FindAnIncludeThatNobodyDeclared) {
   EXPECT_TRUE(undeclared_includes({"src/model/x.cpp", "#include \"base/result.hpp\""}, parts).empty());
   EXPECT_TRUE(undeclared_includes({"src/base/x_test.cpp", "#include \"model/job.hpp\""}, parts).empty());
   EXPECT_EQ(unused_declarations({{"src/model/x.cpp", "int x;"}}, parts).size(), 1U);
+  const std::vector<Part> gated{{"gates", "gates", {}}, {"model", "model", {}}};
+  EXPECT_EQ(undeclared_includes({"src/model/x.cpp", "#include \"fenceline/gated_file.hpp\""}, gated).size(), 1U);
 }
 
 TEST(LayerRules, FindAFolderThatIsMissingOrDrawnBelowWhatItUses) {

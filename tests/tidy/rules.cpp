@@ -108,88 +108,6 @@ const std::vector<Home>& homes() {
   return rules;
 }
 
-// Folder -> what it may include besides itself.
-const std::map<std::string, std::vector<std::string>>& layers() {
-  static const std::map<std::string, std::vector<std::string>> rules{
-      {"base", {}},
-      {"model", {"base"}},
-      {"runtime", {"base"}},
-      {"store", {"base", "model"}},
-      {"handler", {"base", "model"}},
-      {"http", {"base", "runtime"}},
-      {"gates", {"base", "model", "runtime"}},
-      {"backends/memory", {"base", "model", "runtime", "store"}},
-      {"backends/sqlite", {"base", "model", "runtime", "store"}},
-      {"backends/postgres", {"base", "model", "runtime", "store"}},
-      {"backends/redis", {"base", "model", "runtime", "store"}},
-      {"backends/trackers", {"base", "runtime", "tracker", "http"}},
-      {"history/format", {"base"}},
-      {"history", {"base", "model", "runtime", "store", "handler", "history/format"}},
-      {"services", {"base", "model", "runtime", "store", "handler"}},
-      {"doctor", {"base", "model", "runtime", "store", "services"}},
-      {"traces", {"base", "model", "runtime", "handler", "http"}},
-      {"tracker", {"base", "model", "runtime", "handler"}},
-      {"metrics", {"base", "model", "runtime", "store", "handler", "tracker", "doctor", "http"}},
-      {"session",
-       {"base", "model", "runtime", "store", "handler", "history", "services", "metrics", "traces", "http",
-        "backends/sqlite", "backends/postgres", "backends/redis"}},
-      {"library",
-       {"base", "model", "runtime", "store", "handler", "services", "session", "backends/sqlite", "tracker",
-        "backends/trackers", "http"}},
-      {"bench", {"base", "runtime", "backends/redis"}},
-      {"cli/frame",
-       {"base", "model", "runtime", "store", "handler", "http", "gates", "session", "services", "doctor", "traces",
-        "tracker", "metrics", "library"}},
-      {"drills",
-       {"base", "model", "runtime", "store", "http", "backends/postgres", "backends/redis", "history", "handler",
-        "session", "services", "bench", "cli/frame"}},
-      {"benches", {"base", "runtime", "store", "backends/sqlite", "session", "services", "bench", "cli/frame"}},
-      {"cli/locks", {"base", "model", "runtime", "gates", "history", "session", "services", "cli/frame"}},
-      {"cli/pipelines",
-       {"base", "model", "runtime", "store", "handler", "http", "services", "tracker", "library", "cli/frame"}},
-      {"cli/schedules", {"base", "model", "backends/memory", "session", "services", "cli/frame"}},
-      {"cli/jobs",
-       {"base", "model", "runtime", "store", "handler", "session", "services", "library", "cli/frame",
-        "cli/pipelines"}},
-      {"cli/operate",
-       {"base", "runtime", "store", "backends/sqlite", "backends/postgres", "session", "services", "doctor", "tracker",
-        "library", "cli/frame", "cli/jobs", "cli/locks", "cli/schedules", "cli/pipelines"}},
-      {"cli/prove", {"runtime", "history/format", "session", "benches", "cli/frame", "sim", "check"}},
-      {"cli",
-       {"runtime", "backends/sqlite", "benches", "drills", "cli/frame", "cli/jobs", "cli/locks", "cli/schedules",
-        "cli/pipelines", "cli/operate", "cli/prove"}},
-      {"sim",
-       {"base", "model", "runtime", "store", "handler", "services", "tracker", "history", "history/format",
-        "backends/memory", "backends/sqlite", "check"}},
-      {"check", {"history/format"}},  // what judges the program shares nothing with it but the format
-  };
-  return rules;
-}
-
-// Public headers that declare what a folder implements; the others are values and interfaces, which all may include.
-const std::map<std::string, std::string>& homes_of_public_headers() {
-  static const std::map<std::string, std::string> rules{
-      {"fenceline/fenceline.hpp", "library"},          {"fenceline/election.hpp", "services"},
-      {"fenceline/lock_client.hpp", "services"},       {"fenceline/locks.hpp", "services"},
-      {"fenceline/loop_lock.hpp", "services"},         {"fenceline/singleton.hpp", "services"},
-      {"fenceline/gated_file.hpp", "gates"},           {"fenceline/sqlite.hpp", "backends/sqlite"},
-      {"fenceline/postgres.hpp", "backends/postgres"}, {"fenceline/sim.hpp", "sim"},
-  };
-  return rules;
-}
-
-// "src/backends/sqlite/x.cpp" -> "backends/sqlite"; "sim/..." -> "sim"; empty: not layered.
-std::string layer_of(std::string_view path) {
-  if (const auto home = homes_of_public_headers().find(std::string(path)); home != homes_of_public_headers().end())
-    return home->second;
-  if (path.starts_with("src/")) path.remove_prefix(4);
-  std::string longest;  // a folder in a folder may have rules of its own
-  for (const auto& [folder, allowed] : layers()) {
-    if (path.starts_with(folder + "/") && folder.size() > longest.size()) longest = folder;
-  }
-  return longest;
-}
-
 bool is_test(std::string_view path) { return path.starts_with("tests/") || path.ends_with("_test.cpp"); }
 
 std::string without_comment(const std::string& line) {
@@ -257,23 +175,6 @@ Complaints things_away_from_home(const SourceFile& file) {
       if (!at_home && hinted && std::regex_search(code, home.what))
         complaints.push_back(at(file, number) + home.name + " away from home: " + home.why);
     }
-  });
-  return complaints;
-}
-
-Complaints includes_against_the_layers(const SourceFile& file) {
-  Complaints complaints;
-  const std::string layer = layer_of(file.path);
-  if (layer.empty() || is_test(file.path)) return complaints;
-  static const std::regex include(R"re(^\s*#include\s+"([^"]+)")re");
-  each_line(file, [&](int number, const std::string& line) {
-    std::smatch match;
-    if (line.find("#include") == std::string::npos || !std::regex_search(line, match, include)) return;
-    const std::string target = layer_of(match[1].str());
-    if (target.empty() || target == layer) return;
-    const std::vector<std::string>& allowed = layers().at(layer);
-    if (std::find(allowed.begin(), allowed.end(), target) == allowed.end())
-      complaints.push_back(at(file, number) + layer + " must not depend on " + target);
   });
   return complaints;
 }

@@ -1,4 +1,4 @@
-// The house rules that a compiler does not check, as data: what belongs where, and which way includes point.
+// The house rules that a compiler does not check, as data: what belongs where. layers.hpp has which way includes point.
 #pragma once
 
 #include <string>
@@ -17,9 +17,6 @@ using Complaints = std::vector<std::string>;
 
 // Clocks, threads, chance, sleeps and foreign libraries stay at home.
 Complaints things_away_from_home(const SourceFile& file);
-
-// An include names only a folder that its own folder may depend on.
-Complaints includes_against_the_layers(const SourceFile& file);
 
 // A public header stands alone: it includes the standard library and other public headers, nothing else. (The optional
 // json.hpp also nlohmann's.)

@@ -36,11 +36,6 @@ TEST(Tidy, ClocksThreadsChanceAndLibrariesAreAtHome) {
   EXPECT_TRUE(complaints.empty()) << joined(complaints);
 }
 
-TEST(Tidy, IncludesFollowTheLayers) {
-  const Complaints complaints = over_the_tree(includes_against_the_layers);
-  EXPECT_TRUE(complaints.empty()) << joined(complaints);
-}
-
 TEST(Tidy, PublicHeadersIncludeOnlyTheStandardLibraryAndEachOther) {
   const Complaints complaints = over_the_tree(includes_of_public_headers);
   EXPECT_TRUE(complaints.empty()) << joined(complaints);
@@ -140,16 +135,6 @@ TEST(TidyRules, FindAClockAThreadAndChanceAwayFromHome) {
   EXPECT_TRUE(things_away_from_home({"src/model/x.cpp", "// not a std::thread"}).empty());
 }
 
-TEST(TidyRules, FindAnIncludeAgainstTheLayers) {
-  EXPECT_EQ(includes_against_the_layers({"src/base/x.cpp", "#include \"model/job.hpp\""}).size(), 1U);
-  EXPECT_EQ(includes_against_the_layers({"src/services/x.cpp", "#include \"backends/memory/memory_store.hpp\""}).size(),
-            1U);
-  EXPECT_TRUE(includes_against_the_layers({"src/services/x.cpp", "#include \"model/job.hpp\""}).empty());
-  EXPECT_EQ(includes_against_the_layers({"check/x.cpp", "#include \"base/result.hpp\""}).size(), 1U);
-  EXPECT_EQ(includes_against_the_layers({"check/x.cpp", "#include \"history/recorder.hpp\""}).size(), 1U);
-  EXPECT_TRUE(includes_against_the_layers({"check/x.cpp", "#include \"history/format/event.hpp\""}).empty());
-}
-
 TEST(TidyRules, FindALineThatIsTooLong) {
   const std::string words(101, 'w');
   EXPECT_EQ(lines_too_long({"docs/x.md", "A page.\n\n- " + words}).size(), 1U);
@@ -168,8 +153,6 @@ TEST(TidyRules, FindAPrivateIncludeInAPublicHeader) {
   EXPECT_EQ(includes_of_public_headers({path, "#include <nlohmann/json.hpp>"}).size(), 1U);
   EXPECT_TRUE(includes_of_public_headers({path, "#include <string>\n#include \"fenceline/job.hpp\""}).empty());
   EXPECT_TRUE(includes_of_public_headers({"src/base/x.hpp", "#include \"base/result.hpp\""}).empty());
-  EXPECT_EQ(includes_against_the_layers({"src/model/x.hpp", "#include \"fenceline/locks.hpp\""}).size(), 1U);
-  EXPECT_TRUE(includes_against_the_layers({"src/model/x.hpp", "#include \"fenceline/job.hpp\""}).empty());
 }
 
 TEST(TidyRules, FindAnUnfinishedMarkAndALongFile) {

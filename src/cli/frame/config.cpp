@@ -21,7 +21,7 @@
 #include "cli/frame/lock_settings.hpp"
 #include "cli/frame/schedule_settings.hpp"
 #include "cli/frame/text.hpp"
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 #include "model/job.hpp"
 #include "runtime/host.hpp"
 #include "services/worker.hpp"

@@ -8,28 +8,28 @@
 namespace fenceline::cli {
 namespace {
 
-Result<std::map<std::string, FileSetting>> parsed(const std::string& text) {
+Result<std::map<std::string, FileSetting>> config_parsed(const std::string& text) {
   return parse_project_file("fenceline.toml", text);
 }
 
 std::string refusal(const std::string& text) {
-  const auto settings = parsed(text);
+  const auto settings = config_parsed(text);
   return settings ? "(accepted)" : settings.error().message;
 }
 
 TEST(Config, AFileSetsWhatItNames) {
   const auto settings =
-      parsed("store = \"sqlite:a.db\" # mine\n\n[work]\nttl = \"1m\"\nconcurrency = 4\n[enqueue]\nbackoff = \"5s\"\n");
+      config_parsed("store = \"sqlite:a.db\" # mine\n\n[work]\nttl = \"1m\"\nconcurrency = 4\n[enqueue]\nbackoff = \"5s\"\n");
   ASSERT_TRUE(settings) << settings.error().message;
   EXPECT_EQ(*settings, (std::map<std::string, FileSetting>{{"store", {"sqlite:a.db", 1}},
                                                            {"work.ttl", {"1m", 4}},
                                                            {"work.concurrency", {"4", 5}},
                                                            {"enqueue.backoff", {"5s", 7}}}));
-  EXPECT_TRUE(parsed("")->empty());
+  EXPECT_TRUE(config_parsed("")->empty());
 }
 
 TEST(Config, ALockClassHasWhatItsTableSays) {
-  const auto settings = parsed("[lock.nightly]\nttl = \"5m\"\nfailures = 2\ncontention = \"skip\"\n[lock.plain]\n");
+  const auto settings = config_parsed("[lock.nightly]\nttl = \"5m\"\nfailures = 2\ncontention = \"skip\"\n[lock.plain]\n");
   ASSERT_TRUE(settings) << settings.error().message;
   EXPECT_EQ(*settings, (std::map<std::string, FileSetting>{{"lock.nightly.ttl", {"5m", 2}},
                                                            {"lock.nightly.failures", {"2", 3}},
@@ -45,7 +45,7 @@ TEST(Config, ALockClassHasWhatItsTableSays) {
 }
 
 TEST(Config, AScheduleHasWhatItsTableSays) {
-  const auto settings = parsed(
+  const auto settings = config_parsed(
       "[schedule.nightly]\ncron = \"30 2 * * *\"\ntz = \"Europe/Berlin\"\nqueue = \"reports\"\ncap = 3\ntags = "
       "\"b,a\"\n");
   ASSERT_TRUE(settings) << settings.error().message;

@@ -9,7 +9,7 @@
 #include "cli/frame/open_within.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/text.hpp"
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {

@@ -18,7 +18,7 @@
 #include "cli/pipelines/tracker_place.hpp"
 #include "cli/pipelines/tracker_webhook.hpp"
 #include "fenceline/version.hpp"
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 #include "model/trust.hpp"
 #include "runtime/actor.hpp"
 #include "runtime/child_process.hpp"

@@ -10,7 +10,7 @@
 #include "cli/operate/tracker_doctor.hpp"
 #include "cli/operate/workers.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 #include "session/open_store.hpp"
 
 namespace fenceline::cli {

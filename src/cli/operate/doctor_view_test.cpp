@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const WallTime kNow = std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 12h + 4min;
+const WallTime kDoctorNow = std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 12h + 4min;
 
 Diagnosis some() {
   const std::string id = "0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10";
@@ -20,10 +20,10 @@ Diagnosis some() {
               {{"beliefs", FindingStatus::bad,
                 "w-1 believes it holds " + id + " under fence 5; the store gave it to w-2 under 7 at 12:03:11Z",
                 "fenceline workers stop w-1",
-                "its handler may still act: what it writes is refused only where the fence is checked", kNow - 49s}},
+                "its handler may still act: what it writes is refused only where the fence is checked", kDoctorNow - 49s}},
               {{"stale_jobs", FindingStatus::warning,
                 "job " + id + " of queue mail: the lease of w-1 under fence 5 ran out 12s ago, and nobody took over",
-                "fenceline work mail -- CMD", "nobody works on it", kNow - 12s}},
+                "fenceline work mail -- CMD", "nobody works on it", kDoctorNow - 12s}},
               {{"stale_jobs",
                 FindingStatus::warning,
                 "and 3 more",
@@ -34,7 +34,7 @@ Diagnosis some() {
 }
 
 TEST(DoctorView, PutsTheWorstLastAndTheCommandOnALineOfItsOwn) {
-  EXPECT_EQ(diagnosis_text(some(), kNow, 80, false),
+  EXPECT_EQ(diagnosis_text(some(), kDoctorNow, 80, false),
             "class     B   synchronous=FULL: a commit is on disk before it is acknowledged\n"
             "wal_size  ok  1.2 MiB\n"
             "\n"
@@ -68,7 +68,7 @@ TEST(DoctorView, IsHealthyWithWarningsAndNotWithAnythingBad) {
 TEST(DoctorView, ShowsNothingThatCouldSteerATerminal) {
   Diagnosis diagnosis = some();
   diagnosis.findings[0].finding.detail = "job \x1b[2J failed";
-  EXPECT_EQ(diagnosis_text(diagnosis, kNow, 80, false).find('\x1b'), std::string::npos);
+  EXPECT_EQ(diagnosis_text(diagnosis, kDoctorNow, 80, false).find('\x1b'), std::string::npos);
 }
 
 TEST(DoctorView, APastedCommandMeansTheSameStoreAndNamespace) {

@@ -11,14 +11,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const WallTime kNow = WallTime(std::chrono::sys_days{std::chrono::year{2026} / 11 / 16}) + 12h + 3min + 11s;
+const WallTime kTopNow = WallTime(std::chrono::sys_days{std::chrono::year{2026} / 11 / 16}) + 12h + 3min + 11s;
 
 QueueRow queue(const std::string& name, std::int64_t ready, std::int64_t running, std::int64_t dead = 0) {
   QueueRow row{.queue = name};
   row.depth[static_cast<std::size_t>(JobState::ready)] = ready;
   row.depth[static_cast<std::size_t>(JobState::running)] = running;
   row.depth[static_cast<std::size_t>(JobState::dead)] = dead;
-  if (ready > 0) row.oldest_ready_at = kNow - 90s;
+  if (ready > 0) row.oldest_ready_at = kTopNow - 90s;
   return row;
 }
 
@@ -38,24 +38,24 @@ WorkerRow worker(const std::string& owner, Duration unseen) {
 LockRow lock(const std::string& name, std::int64_t waiters) {
   LockRow row{.resource = name,
               .fence = 1731,
-              .holders = {{.owner = "o", .place = "db1:12", .granted_at = kNow - 5min, .left = 20s}},
+              .holders = {{.owner = "o", .place = "db1:12", .granted_at = kTopNow - 5min, .left = 20s}},
               .holders_count = 1,
               .free_in = 20s,
               .waiters_count = waiters};
-  if (waiters > 0) row.waiters = {{.owner = "w", .place = "db2:9", .since = kNow - 2min}};
+  if (waiters > 0) row.waiters = {{.owner = "w", .place = "db2:9", .since = kTopNow - 2min}};
   return row;
 }
 
 TopState busy() {
-  TopState state{.store = "sqlite:/var/lib/app/jobs.db", .guarantee = "B", .ns = "default", .at = kNow};
+  TopState state{.store = "sqlite:/var/lib/app/jobs.db", .guarantee = "B", .ns = "default", .at = kTopNow};
   state.queues = {queue("mail", 12, 3), queue("print", 0, 0, 2), queue("報告", 140, 0)};
   state.queues[2].paused = QueuePause{.by = "ana"};
   state.finished = {{"mail", 12.5}, {"print", 0}};
   state.workers = {worker("0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10", 4s),
                    worker("0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d11", 5min)};
   state.locks = {lock("deploy", 0), lock("nightly", 2)};
-  state.schedules = {{.row = {.name = "report"}, .queue = "print", .rule = "30 2 * * *", .next = kNow + 2h},
-                     {.row = {.name = "sync"}, .queue = "mail", .rule = "every 5m", .next = kNow - 3min}};
+  state.schedules = {{.row = {.name = "report"}, .queue = "print", .rule = "30 2 * * *", .next = kTopNow + 2h},
+                     {.row = {.name = "sync"}, .queue = "mail", .rule = "every 5m", .next = kTopNow - 3min}};
   state.findings = {
       {"stale_jobs", FindingStatus::ok, "none", ""},
       {"workers_gone", FindingStatus::warning, "worker 0198 was not seen for 5m", "fenceline workers forget 0198"},
@@ -179,7 +179,7 @@ TEST(TopView, AnEmptyNamespaceSaysSo) {
   const TopState empty{.store = "sqlite:x",
                        .guarantee = "B",
                        .ns = "default",
-                       .at = kNow,
+                       .at = kTopNow,
                        .findings = {{"stale_jobs", FindingStatus::ok, "none", ""}}};
   const std::string text = text_of(top_lines(empty, {}, {.width = 80, .height = 24}));
   for (const char* what : {"1 queues  none has a job", "2 workers  none", "3 locks  none is held", "4 schedules  none",

@@ -9,7 +9,7 @@
 #include "cli/pipelines/tracker_place.hpp"
 #include "doctor/finding_list.hpp"
 #include "doctor/words.hpp"
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 #include "tracker/ledger.hpp"
 
 namespace fenceline::cli {

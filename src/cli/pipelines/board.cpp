@@ -8,7 +8,7 @@
 #include "cli/pipelines/commands.hpp"
 #include "cli/pipelines/pipeline_view.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {

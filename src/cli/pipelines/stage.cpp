@@ -10,7 +10,7 @@
 #include "cli/pipelines/pipeline_view.hpp"
 #include "cli/pipelines/sent_back.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/pipelines/board_view.hpp"
 #include "cli/pipelines/commands.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 #include "tracker/ledger.hpp"
 
 namespace fenceline::cli {

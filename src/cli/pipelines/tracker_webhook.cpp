@@ -5,7 +5,7 @@
 #include "cli/frame/config.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {

@@ -20,7 +20,7 @@ Crontab read(const std::string& text) {
   return crontab.value_or(Crontab{});
 }
 
-std::string refusal(const std::string& text, bool has_zone = true) {
+std::string crontab_refusal(const std::string& text, bool has_zone = true) {
   const Result<Crontab> crontab = parse_crontab("tab", text, base(), has_zone);
   return crontab ? "(accepted)" : crontab.error().message;
 }
@@ -73,15 +73,15 @@ TEST(Crontab, VariablesAreLeftOutWithAWord) {
 }
 
 TEST(Crontab, ABadLineIsNamed) {
-  EXPECT_TRUE(refusal("@daily x\n61 * * * * y\n").starts_with("tab:2: ")) << refusal("@daily x\n61 * * * * y\n");
-  EXPECT_TRUE(refusal("@reboot x").starts_with("tab:1: "));
-  EXPECT_NE(refusal("* * * * *").find("no command"), std::string::npos);
-  EXPECT_NE(refusal("* * *").find("no command"), std::string::npos);
-  EXPECT_NE(refusal("@daily").find("no command"), std::string::npos);
-  EXPECT_NE(refusal("hello").find("neither"), std::string::npos);
-  EXPECT_NE(refusal("CRON_TZ=Europe/Berln\n@daily x").find("Europe/Berlin"), std::string::npos);
-  EXPECT_NE(refusal("@daily x", false).find("--tz"), std::string::npos);
-  EXPECT_EQ(refusal("CRON_TZ=UTC\n@daily x", false), "(accepted)");
+  EXPECT_TRUE(crontab_refusal("@daily x\n61 * * * * y\n").starts_with("tab:2: ")) << crontab_refusal("@daily x\n61 * * * * y\n");
+  EXPECT_TRUE(crontab_refusal("@reboot x").starts_with("tab:1: "));
+  EXPECT_NE(crontab_refusal("* * * * *").find("no command"), std::string::npos);
+  EXPECT_NE(crontab_refusal("* * *").find("no command"), std::string::npos);
+  EXPECT_NE(crontab_refusal("@daily").find("no command"), std::string::npos);
+  EXPECT_NE(crontab_refusal("hello").find("neither"), std::string::npos);
+  EXPECT_NE(crontab_refusal("CRON_TZ=Europe/Berln\n@daily x").find("Europe/Berlin"), std::string::npos);
+  EXPECT_NE(crontab_refusal("@daily x", false).find("--tz"), std::string::npos);
+  EXPECT_EQ(crontab_refusal("CRON_TZ=UTC\n@daily x", false), "(accepted)");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

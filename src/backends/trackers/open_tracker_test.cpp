@@ -1,4 +1,4 @@
-#include "library/open_tracker.hpp"
+#include "backends/trackers/open_tracker.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
