@@ -172,7 +172,7 @@ TEST_F(SessionTest, AHandlerIsWrittenDownTracedAndCountedInThatOrder) {
       {.history = history(), .metrics = MeasureOptions{.queues = {}}, .spans = std::make_unique<Spans>(spans)}));
   const Job claimed{.id = make_uuid7(WallTime{1s}, 1, 1), .queue = "q", .fence = 7};
   TrustDeadline trust(Instant::max());
-  const Run run{.job = claimed, .stop = {}, .trust = trust};
+  const Run run{.job = claimed, .stop = {}, .trust = &trust};
   const HandlerChain chain(session, work);
   EXPECT_EQ(chain.outermost().run(run).kind, OutcomeKind::done);
   const std::vector<Event> seen = events();
