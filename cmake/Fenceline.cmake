@@ -19,7 +19,7 @@ function(fenceline_headers target visibility)
   target_include_directories(${target} ${visibility} ${links})
 endfunction()
 
-# One target for a folder: every *.cpp but *_test.cpp, and the tests beside them as <name>_test.
+# One target for a folder: every *.cpp but *_test.cpp and main.cpp, and the tests beside them as <name>_test.
 #   fenceline_library(services DEPENDS model store runtime [LINK PkgConfig::sqlite3])
 # With TESTS_IN cli the tests join others in cli_test, which src/cli makes of all of them.
 function(fenceline_library name)
@@ -29,6 +29,7 @@ function(fenceline_library name)
   if(tests)
     list(REMOVE_ITEM sources ${tests})
   endif()
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   set(target fenceline_${name})
   list(TRANSFORM arg_DEPENDS PREPEND fenceline_)
   list(TRANSFORM arg_TEST_DEPENDS PREPEND fenceline_)

@@ -1,6 +1,5 @@
 #include "drills/kill_effect.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,5 @@
 #include "drills/kill_lock.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <filesystem>

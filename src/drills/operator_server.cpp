@@ -11,14 +11,14 @@ using bench::StoreKind;
 void stop_server(OperatorScene& scene) {
   const Result<std::optional<RestartPlan>> plan = scene.server()->restart_plan(scene.runtime());
   if (!plan) return scene.fail(plan.error().message);
-  if (!*plan) return scene.fail("nobody says how the server is server_stopped");
-  if (!run_in_shell((*plan)->stop)) return scene.fail("the server could not be server_stopped");
+  if (!*plan) return scene.fail("nobody says how the server is stopped");
+  if (!run_in_shell((*plan)->stop)) return scene.fail("the server could not be stopped");
   scene.at_end([start = (*plan)->start] { run_in_shell(start); });
 }
 
 OperatorFault server_stopped() {
   return {.name = "store_away",
-          .what = "the server of the store is server_stopped without a goodbye",
+          .what = "the server of the store is stopped without a goodbye",
           .metric = "fenceline_store_up",
           .check = "store_away",
           .command = "start the server",

@@ -1,4 +1,4 @@
-// Faults of workers: killed, and worker_stopped for longer than their leases.
+// Faults of workers: killed, and stopped for longer than their leases.
 #include <csignal>
 #include <fstream>
 
@@ -24,10 +24,10 @@ OperatorFault killed() {
           .bring_about = [](OperatorScene& scene) { scene.kill(0); }};
 }
 
-// The first worker has a job that runs until it is told; the second one waits for work. The first is worker_stopped
+// The first worker has a job that runs until it is told; the second one waits for work. The first is stopped
 // with all it started, and the second takes over.
 void taken_over(OperatorScene& scene) {
-  // One that is worker_stopped in the middle of a write may keep everybody from writing, which is another fault.
+  // One that is stopped in the middle of a write may keep everybody from writing, which is another fault.
   scene.until("the worker stands still", [&] {
     scene.signal_all(0, SIGSTOP);
     if (scene.succeeds({"queue", "set", "aside", "--limit", "1"})) return true;
@@ -50,7 +50,7 @@ void prepare_two(OperatorScene& scene) {
 
 OperatorFault worker_stopped() {
   return {.name = "beliefs",
-          .what = "a worker is worker_stopped (SIGSTOP) past its lease, and its job is taken over",
+          .what = "a worker is stopped (SIGSTOP) past its lease, and its job is taken over",
           .metric = "fenceline_finding{check=\"beliefs\"}",
           .check = "beliefs",
           .command = "kill -CONT PID",
@@ -127,7 +127,7 @@ std::vector<OperatorFault> worker_faults() {
           short_lease(),
           worker_stopped(),
           came_back("leases_lost", "fenceline_leases_lost_total", "FencelineLeasesLost",
-                    "a worker is worker_stopped past its lease and goes on: its work was given to another"),
+                    "a worker is stopped past its lease and goes on: its work was given to another"),
           came_back("late_writes", "fenceline_stale_writes_refused_total", "FencelineBeliefs",
                     "the same, and its late word is refused by its fence")};
 }

@@ -148,7 +148,7 @@ CommandSpec drill_store_pause_command() {
       .arguments = {},
       .options = {{"--pause-command", "CMD", "a line for the shell that stops the server as it is, as SIGSTOP does"},
                   {"--continue-command", "CMD", "a line for the shell that lets it go on"},
-                  {"--repeat", "N", "pauses to play_pause, 4 s each; default 3"}},
+                  {"--repeat", "N", "pauses to play, 4 s each; default 3"}},
       .examples = {{"fenceline drill store-pause --pause-command ./stop --continue-command ./go",
                     "three pauses by scripts of yours"}},
       .run = run_drill_store_pause};

@@ -87,7 +87,7 @@ CommandSpec drill_store_restart_command() {
           .arguments = {},
           .options = {{"--restart-command", "CMD",
                        "a line for the shell that restarts the server and returns when it is up again"},
-                      {"--repeat", "N", "restarts to play_restart; default 4"}},
+                      {"--repeat", "N", "restarts to play; default 4"}},
           .examples = {{"fenceline drill store-restart --restart-command ./restart-server",
                         "four restarts by a script of yours"}},
           .run = run_drill_store_restart};

@@ -8,6 +8,7 @@
 #include "library/testing.hpp"
 #include "session/open_store.hpp"
 #include "support/results.hpp"
+#include "support/scripted_http.hpp"
 
 namespace fenceline {
 namespace {
@@ -32,6 +33,26 @@ TEST_F(ClientOnSqlite, CountsWhatItDoesIfItIsAskedTo) {
                            "fenceline_job_run_seconds_count 1\n", "fenceline_lock_hold_seconds_count 1\n",
                            "fenceline_build_info{store=\"sqlite\","})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
+}
+
+TEST_F(ClientOnSqlite, TellsACollectorWhatItEnqueuedAndRan) {
+  test::ScriptedHttp collector([](const test::HttpAsked&) {
+    return std::string("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}");
+  });
+  {
+    Client traced = must(Client::open(
+        {.store = "sqlite:" + folder + "/client.db", .traces = collector.url(""), .traces_service = "shop"}));
+    must(traced.enqueue("mail", "null"));
+    must(traced.work({.queues = {"mail"}, .drain = true}, [](const fenceline::Run&) { return RunResult{}; }));
+  }
+  std::string told;
+  for (const test::HttpAsked& asked : collector.asked()) {
+    EXPECT_EQ(asked.target, "/v1/traces");
+    told += asked.body;
+  }
+  for (const char* words : {"\"enqueue mail\"", "\"run mail\"", "\"shop\""})
+    EXPECT_NE(told.find(words), std::string::npos) << words << told;
+  EXPECT_EQ(code_of(Client::open({.store = "sqlite:" + folder + "/client.db", .traces = "collector"})), Code::invalid);
 }
 
 TEST_F(ClientOnSqlite, J6_AnEnqueueAnswersWithTheJobThatHasTheKey) {

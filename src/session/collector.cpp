@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <string_view>
 #include <utility>
 
 #include "fenceline/version.hpp"
@@ -11,23 +12,25 @@
 namespace fenceline {
 namespace {
 
-Result<std::string> url_of(std::string endpoint, bool whole) {
-  const bool possible = (endpoint.starts_with("http://") || endpoint.starts_with("https://")) && endpoint.size() > 8 &&
-                        endpoint.find_first_of(" @?#") == std::string::npos;
-  if (!possible)
-    return fail(Code::invalid,
-                "the collector of traces is no address like http://HOST:4318, without user, password and query");
-  if (whole) return endpoint;
-  while (endpoint.ends_with('/')) endpoint.pop_back();
-  return endpoint + "/v1/traces";
+bool is_possible(std::string_view endpoint) {
+  return (endpoint.starts_with("http://") || endpoint.starts_with("https://")) && endpoint.size() > 8 &&
+         endpoint.find_first_of(" @?#") == std::string_view::npos;
+}
+
+std::string spans_url(std::string_view endpoint, bool whole) {
+  if (whole) return std::string(endpoint);
+  while (endpoint.ends_with('/')) endpoint.remove_suffix(1);
+  return std::string(endpoint) + "/v1/traces";
 }
 
 }  // namespace
 
 Result<std::unique_ptr<traces::SpanSink>> open_collector(Runtime& runtime, Log log, CollectorOptions options) {
-  Result<std::string> url = url_of(std::move(options.endpoint), options.whole);
-  if (!url) return std::unexpected(url.error());
-  traces::ExporterOptions exporter{.url = std::move(*url), .headers = std::move(options.headers)};
+  if (!is_possible(options.endpoint))
+    return fail(Code::invalid,
+                "the collector of traces is no address like http://HOST:4318, without user, password and query");
+  traces::ExporterOptions exporter{.url = spans_url(options.endpoint, options.whole),
+                                   .headers = std::move(options.headers)};
   exporter.origin = {
       .service = std::move(options.service), .version = std::string(kVersion), .host = host_name(), .pid = ::getpid()};
   return std::make_unique<traces::Exporter>(runtime, log, std::move(exporter));

@@ -162,17 +162,19 @@ TEST_F(SessionTest, ASessionBesideAnotherWritesItsOwnHistoryAndCountsWithIt) {
   EXPECT_EQ(number(counted(session), "fenceline_store_call_seconds_count{verb=\"enqueue\"}"), 3);
 }
 
+struct Worked final : Handler {
+  RunResult run(const Run&) override { return {}; }
+};
+
 TEST_F(SessionTest, AHandlerIsWrittenDownTracedAndCountedInThatOrder) {
-  struct Worked final : Handler {
-    RunResult run(const Run&) override { return {}; }
-  } work;
+  Worked work;
   std::vector<traces::Span> spans;
   const Session session = must(Session::over(
       runtime_, null_log_sink(), store_,
       {.history = history(), .metrics = MeasureOptions{.queues = {}}, .spans = std::make_unique<Spans>(spans)}));
   const Job claimed{.id = make_uuid7(WallTime{1s}, 1, 1), .queue = "q", .fence = 7};
   TrustDeadline trust(Instant::max());
-  const Run run{.job = claimed, .stop = {}, .trust = &trust};
+  const fenceline::Run run{.job = claimed, .stop = {}, .trust = &trust};
   const HandlerChain chain(session, work);
   EXPECT_EQ(chain.outermost().run(run).kind, OutcomeKind::done);
   const std::vector<Event> seen = events();

@@ -159,7 +159,7 @@ const std::map<std::string, std::vector<std::string>>& layers() {
        {"runtime", "backends/sqlite", "benches", "drills", "cli/frame", "cli/jobs", "cli/locks", "cli/schedules",
         "cli/pipelines", "cli/operate", "cli/prove"}},
       {"sim",
-       {"base", "model", "runtime", "store", "handler", "services", "tracker", "history", "history/format",
+       {"base", "model", "runtime", "store", "gates", "handler", "services", "tracker", "history", "history/format",
         "backends/memory", "backends/sqlite", "check"}},
       {"check", {"history/format"}},  // what judges the program shares nothing with it but the format
   };
@@ -180,8 +180,7 @@ const std::map<std::string, std::string>& homes_of_public_headers() {
 
 // "src/backends/sqlite/x.cpp" -> "backends/sqlite"; "sim/..." -> "sim"; empty: not layered.
 std::string layer_of(std::string_view path) {
-  if (const auto home = homes_of_public_headers().find(std::string(path)); home != homes_of_public_headers().end())
-    return home->second;
+  if (std::string home = home_of_public_header(path); !home.empty()) return home;
   if (path.starts_with("src/")) path.remove_prefix(4);
   std::string longest;  // a folder in a folder may have rules of its own
   for (const auto& [folder, allowed] : layers()) {
@@ -243,6 +242,11 @@ std::vector<std::string> all_matches(const SourceFile& file, const std::regex& w
 }
 
 }  // namespace
+
+std::string home_of_public_header(std::string_view include) {
+  const auto home = homes_of_public_headers().find(std::string(include));
+  return home == homes_of_public_headers().end() ? "" : home->second;
+}
 
 Complaints things_away_from_home(const SourceFile& file) {
   Complaints complaints;

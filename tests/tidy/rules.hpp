@@ -21,6 +21,10 @@ Complaints things_away_from_home(const SourceFile& file);
 // An include names only a folder that its own folder may depend on.
 Complaints includes_against_the_layers(const SourceFile& file);
 
+// The folder that implements what a public header declares: "services" for "fenceline/locks.hpp". Empty: values and
+// interfaces, or not a public header.
+std::string home_of_public_header(std::string_view include);
+
 // A public header stands alone: it includes the standard library and other public headers, nothing else. (The optional
 // json.hpp also nlohmann's.)
 Complaints includes_of_public_headers(const SourceFile& file);

@@ -5,7 +5,6 @@
 
 #include "base/duration_text.hpp"
 #include "cli/frame/setting_values.hpp"
-#include "cli/frame/text.hpp"
 #include "cli/frame/time_text.hpp"
 
 namespace fenceline::cli {

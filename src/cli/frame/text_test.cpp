@@ -45,5 +45,15 @@ TEST(Text, AShortTimeSaysWhatTodayDoesNot) {
   EXPECT_EQ(short_time(now - 365 * 24h, now), "2025-11-15");
 }
 
+TEST(Text, WordsAreJoinedAndWhatWasTypedIsQuoted) {
+  EXPECT_EQ(joined({}), "");
+  EXPECT_EQ(joined({"a", "b"}), "a,b");
+  EXPECT_EQ(joined({"a", "b", "c"}, " or "), "a or b or c");
+  EXPECT_EQ(in_quotes("a\x1b[1m"), "'a?[1m'");
+  EXPECT_EQ(or_empty(0), "");
+  EXPECT_EQ(or_empty(3), "3");
+  EXPECT_EQ(or_empty(Duration{0}), "");
+}
+
 }  // namespace
 }  // namespace fenceline::cli

@@ -26,6 +26,6 @@ CommandSpec queue_resume_command();
 CommandSpec queue_purge_command();
 CommandSpec dead_list_command();
 CommandSpec dead_redrive_command();
-CommandSpec guardian_command();
+CommandSpec guardian_command();  // hidden: the parent of a handler's process
 
 }  // namespace fenceline::cli

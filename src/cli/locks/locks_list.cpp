@@ -3,7 +3,6 @@
 
 #include "cli/frame/output.hpp"
 #include "cli/frame/pages.hpp"
-#include "cli/frame/text.hpp"
 #include "cli/locks/commands.hpp"
 #include "cli/locks/gates.hpp"
 #include "cli/locks/lock_view.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/duration_text.hpp"
 #include "base/nearest.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"

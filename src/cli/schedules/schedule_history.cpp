@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "cli/frame/pages.hpp"
-#include "cli/frame/text.hpp"
 #include "cli/frame/time_text.hpp"
 #include "cli/schedules/commands.hpp"
 #include "cli/schedules/schedule_view.hpp"

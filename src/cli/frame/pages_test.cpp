@@ -1,0 +1,30 @@
+#include "cli/frame/pages.hpp"
+
+#include <gtest/gtest.h>
+
+namespace fenceline::cli {
+namespace {
+
+Invocation with(const std::map<std::string, std::vector<std::string>>& options) {
+  Invocation invocation;
+  invocation.options = options;
+  return invocation;
+}
+
+TEST(Pages, APageHasAHundredRowsUnlessSaidOtherwise) {
+  EXPECT_EQ(page_limit(with({})), 100);
+  EXPECT_EQ(page_limit(with({{"--limit", {"7"}}})), 7);
+  EXPECT_EQ(page_limit(with({{"--all", {""}}})), 1000);
+  EXPECT_EQ(exit_code(page_limit(with({{"--limit", {"1001"}}})).error()), kExitUsage);
+}
+
+TEST(Pages, AllOfThemGoesWithNoPartOfThem) {
+  for (const char* option : {"--limit", "--after", "--cursor"}) {
+    const Result<int> limit = page_limit(with({{"--all", {""}}, {option, {"5"}}}), {"--after", "--cursor"});
+    ASSERT_FALSE(limit) << option;
+    EXPECT_EQ(error_text(limit.error()), "--all goes with neither --limit nor --after; leave one of them out");
+  }
+}
+
+}  // namespace
+}  // namespace fenceline::cli
