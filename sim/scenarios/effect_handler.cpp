@@ -32,7 +32,7 @@ InDoubt EffectHandler::policy() const {
 // A careful handler looks at its trust in the moment in which it acts: whatever begun it, it may have been stopped
 // since.
 EffectReport EffectHandler::act(const std::string& name, const EffectCall& call) {
-  if (process_.now() >= run_.trust.until() || run_.stop.stop_requested())
+  if (process_.now() >= run_.trust->until() || run_.stop.stop_requested())
     return EffectReport::none("there is no time left");
   world_.handlers().acts(process_, run_);
   const bool knows_keys = policy() == InDoubt::repeat;
@@ -75,7 +75,7 @@ bool EffectHandler::perform(const std::string& name) {
     if (two) twin.join();
     if (is_replayed(name, result)) return true;
     const bool may_help = result.error().code == Code::unavailable || result.error().code == Code::in_doubt;
-    if (!may_help || run_.stop.stop_requested() || process_.now() >= run_.trust.until()) return false;
+    if (!may_help || run_.stop.stop_requested() || process_.now() >= run_.trust->until()) return false;
   }
   return false;
 }

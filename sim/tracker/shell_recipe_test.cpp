@@ -13,6 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace tracker;
+using tracker::Item;  // and not an item of a pipeline
 
 enum class Fault {
   earliest_of_all_time = 1,  // a claim that ran out still wins (R7)

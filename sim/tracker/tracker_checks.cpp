@@ -5,6 +5,7 @@
 namespace fenceline::sim {
 
 using namespace tracker;
+using tracker::Item;  // and not an item of a pipeline
 
 TrackerChecks::Known& TrackerChecks::known(const ItemId& item) const {
   const auto [found, fresh] = items_.try_emplace(item);

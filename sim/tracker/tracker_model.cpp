@@ -7,6 +7,7 @@
 namespace fenceline::sim {
 
 using namespace tracker;
+using tracker::Item;  // and not an item of a pipeline
 
 namespace {
 

@@ -13,6 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace tracker;
+using tracker::Item;  // and not an item of a pipeline
 
 const Account kAna{"11", "ana"};
 const Account kRobots{"99", "robots"};

@@ -12,6 +12,8 @@
 #include "base/result.hpp"
 #include "cli/frame/command.hpp"
 #include "fenceline/held_lock.hpp"
+#include "handler/handler.hpp"
+#include "model/trust.hpp"
 
 namespace fenceline::cli {
 
