@@ -81,7 +81,7 @@ void DifferentialStream::begin_effect() {
 
 // A job that waits for both of its effects, and what people do to it then.
 void DifferentialStream::hold_two(BeginEffectRequest request) {
-  for (const std::string& name : kNames) {
+  for (const std::string& name : kEffectNames) {
     request.name = name;
     request.call = "c" + std::to_string(++last_number_);
     const auto begun = both("begin_effect", words(request), [&](Store& store) { return store.begin_effect(request); });

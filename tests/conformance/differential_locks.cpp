@@ -258,7 +258,7 @@ void DifferentialLocks::locks() {
 }
 
 void DifferentialLocks::compare_everything() {
-  for (const std::string& ns : kNamespaces) compare_page_by_page({.ns = ns});
+  for (const std::string& ns : kLockNamespaces) compare_page_by_page({.ns = ns});
 }
 
 void DifferentialLocks::lock() {

@@ -308,7 +308,7 @@ void DifferentialPipelines::work() {
 }
 
 void DifferentialPipelines::compare_everything() {
-  for (const std::string& ns : kNamespaces) {
+  for (const std::string& ns : kPipelineNamespaces) {
     both("pipelines", ns, [&](Store& store) { return store.pipelines(ns); });
     JobsRequest all{.ns = ns, .limit = kItemsAtOnceMax};
     for (std::optional<std::int64_t> after = 0; after;) {

@@ -438,7 +438,7 @@ void DifferentialSchedules::work() {
 }
 
 void DifferentialSchedules::compare_everything() {
-  for (const std::string& ns : kNamespaces) {
+  for (const std::string& ns : kScheduleNamespaces) {
     SchedulesRequest all;
     all.ns = ns;
     all.changed_after = 0;

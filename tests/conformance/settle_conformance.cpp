@@ -214,7 +214,7 @@ TEST_P(JobConformance, J3_NoOutcomeIsAcceptedUnderAnOlderFence) {
   const ClaimedJob first = claimed_by("a");
   let_time_pass(kTtl);
   const ClaimedJob second = claimed_by("b");
-  for (const OutcomeKind kind : kKinds) {
+  for (const OutcomeKind kind : kSettledKinds) {
     const Job before = look(id);
     EXPECT_EQ(settled("a", holding_of(first), {.kind = kind}), "superseded");
     EXPECT_EQ(settled("b", holding_of(first), {.kind = kind}), "superseded") << "nor from the newer holder";
@@ -226,7 +226,7 @@ TEST_P(JobConformance, J3_NoOutcomeIsAcceptedUnderAnOlderFence) {
 }
 
 TEST_P(JobConformance, J3_TheSameOutcomeSentAgainIsAcceptedAndChangesNothing) {
-  for (const OutcomeKind kind : kKinds) {
+  for (const OutcomeKind kind : kSettledKinds) {
     const NewJob job = new_job(std::string(to_string(kind)));
     added(job);
     ClaimRequest request = asking("a");
@@ -244,7 +244,7 @@ TEST_P(JobConformance, J3_TheSameOutcomeSentAgainIsAcceptedAndChangesNothing) {
 }
 
 TEST_P(JobConformance, J3_AnotherOutcomeForTheSameFenceIsRefused) {
-  for (const OutcomeKind kind : kKinds) {
+  for (const OutcomeKind kind : kSettledKinds) {
     const NewJob job = new_job(std::string(to_string(kind)));
     added(job);
     ClaimRequest request = asking("a");
@@ -252,7 +252,7 @@ TEST_P(JobConformance, J3_AnotherOutcomeForTheSameFenceIsRefused) {
     const ClaimedJob claim = claimed(request).at(0);
     ASSERT_EQ(settled("a", holding_of(claim), {.kind = kind, .retry_in = 1s}), "");
     const Job before = look(job.id);
-    for (const OutcomeKind other : kKinds) {
+    for (const OutcomeKind other : kSettledKinds) {
       if (other == kind) continue;
       EXPECT_EQ(settled("a", holding_of(claim), {.kind = other}), is_finished(before.state) ? "finished" : "settled");
     }

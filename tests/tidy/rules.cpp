@@ -144,7 +144,7 @@ const std::map<std::string, std::vector<std::string>>& layers() {
        {"base", "model", "runtime", "store", "http", "backends/postgres", "backends/redis", "history", "handler",
         "session", "services", "bench", "cli/frame"}},
       {"benches", {"base", "runtime", "store", "backends/sqlite", "session", "services", "bench", "cli/frame"}},
-      {"cli/locks", {"base", "model", "runtime", "gates", "history", "session", "services", "cli/frame"}},
+      {"cli/locks", {"base", "model", "runtime", "gates", "handler", "history", "session", "services", "cli/frame"}},
       {"cli/pipelines",
        {"base", "model", "runtime", "store", "handler", "http", "services", "tracker", "library", "cli/frame"}},
       {"cli/schedules", {"base", "model", "backends/memory", "session", "services", "cli/frame"}},

@@ -137,18 +137,20 @@ TEST_F(PostgresTransactions, ALockGuardsAsAJobDoes) {
 
 TEST_F(PostgresTransactions, UnderItsFenceAProtectedTableIsWritten) {
   const Job job = job_of_a();
-  app_.must_ask("drop table if exists receipt");
-  app_.must_ask("create table receipt (job uuid primary key, text text, fence bigint)");
-  app_.must_ask("select protect('receipt', resource => 'job', fence => 'fence')");
+  app_.must_ask("drop table if exists public.transaction_receipt");
+  app_.must_ask("create table public.transaction_receipt (job uuid primary key, text text, fence bigint)");
+  app_.must_ask("select protect('public.transaction_receipt', resource => 'job', fence => 'fence')");
   PostgresTransaction transaction = begun();
-  EXPECT_EQ(code_of(transaction.execute("insert into receipt (job, text) values ($1, 'x')", {to_string(job.id)})),
+  EXPECT_EQ(code_of(transaction.execute("insert into public.transaction_receipt (job, text) values ($1, 'x')",
+                                        {to_string(job.id)})),
             Code::refused);
+  transaction.rollback();
   transaction = begun();
   must(transaction.act_as(job));
-  must(transaction.execute("insert into receipt (job, text) values ($1, 'x')", {to_string(job.id)}));
+  must(transaction.execute("insert into public.transaction_receipt (job, text) values ($1, 'x')", {to_string(job.id)}));
   must(transaction.commit());
-  EXPECT_EQ(app_.must_ask("select fence from receipt").number(), job.fence);
-  app_.must_ask("drop table receipt");
+  EXPECT_EQ(app_.must_ask("select fence from public.transaction_receipt").number(), job.fence);
+  app_.must_ask("drop table public.transaction_receipt");
 }
 
 TEST_F(PostgresTransactions, WhatIsNotCommittedIsRolledBackAndOneThatIsReleasedIsLeftOpen) {
