@@ -25,3 +25,14 @@ install(FILES ${PROJECT_BINARY_DIR}/package/fencelineConfig.cmake ${PROJECT_BINA
 # All of them but sim.hpp: the simulator is not in the archive.
 install(DIRECTORY include/fenceline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.hpp" PATTERN sim.hpp EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/include/fenceline/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fenceline COMPONENT development)
+
+# For builds without CMake. The archive is static, so all that it needs is named here; not by Requires.private, since what these libraries themselves would
+# need to be linked statically (Kerberos, LDAP) is neither needed nor installed.
+file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+list(JOIN sqlite3_LDFLAGS " " pc_sqlite3)
+list(JOIN libpq_LDFLAGS " " pc_libpq)
+list(JOIN libcurl_LDFLAGS " " pc_libcurl)
+list(JOIN prometheus_LDFLAGS " " pc_prometheus)
+configure_file(cmake/fenceline.pc.in ${PROJECT_BINARY_DIR}/package/fenceline.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/fenceline.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

@@ -60,26 +60,33 @@ std::int64_t cents_of(sqlite3* db, const char* name) {
   return cents;
 }
 
+int failed(const fenceline::Error& error) {
+  std::fprintf(stderr, "accounts: %s\n", error.message.c_str());
+  return 1;
+}
+
 int run_program(fenceline::Client& client) {
   auto connection = client.connect();
-  if (!connection || !make_tables(*connection)) return 1;
+  if (!connection) return failed(connection.error());
+  if (auto made = make_tables(*connection); !made) return failed(made.error());
   const auto id =
       client.enqueue("transfers", R"({"from": "ana", "to": "ben"})", {.backoff = {.first = 1ms, .most = 1ms}});
-  if (!id) return 1;
+  if (!id) return failed(id.error());
 
   std::optional<fenceline::Job> first;  // what its first delivery knew
   const auto handler = [&](const fenceline::Run& run) -> fenceline::RunResult {
     if (!first) {
       first = run.job;
-      return {.kind = fenceline::OutcomeKind::failed, .result = {}, .error = "the power went out"};
+      return fenceline::RunResult::failed("the power went out");
     }
     auto own = client.connect();  // handlers run on threads of their own
     const auto moved = own ? move_money(*own, run.job) : fenceline::Result<void>(std::unexpected(own.error()));
-    if (!moved) return {.kind = fenceline::OutcomeKind::failed, .result = {}, .error = moved.error().message};
-    return {.kind = fenceline::OutcomeKind::done, .result = "moved", .error = {}};  // a repeat of what was committed
+    if (!moved) return fenceline::RunResult::failed(moved.error().message);
+    return fenceline::RunResult::done("moved");  // a repeat of what was committed
   };
   for (int tries = 0; tries < 100 && !client.wait(*id, 20ms); ++tries) {
-    if (!client.work({.queues = {"transfers"}, .drain = true}, handler)) return 1;
+    if (auto worked = client.work({.queues = {"transfers"}, .drain = true}, handler); !worked)
+      return failed(worked.error());
   }
 
   // The first delivery comes back: too late for anything.

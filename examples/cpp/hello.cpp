@@ -10,7 +10,7 @@ namespace {
 
 fenceline::RunResult greet(const fenceline::Run& run) {
   std::printf("under fence %lld: hello %s\n", static_cast<long long>(run.job.fence), run.job.payload.c_str());
-  return {.kind = fenceline::OutcomeKind::done, .result = "greeted", .error = {}};
+  return fenceline::RunResult::done("greeted");
 }
 
 }  // namespace
@@ -30,7 +30,9 @@ int main() {
         std::fprintf(stderr, "hello: %s\n", id.error().message.c_str());
     }
     const auto report = client->work({.queues = {"greetings"}, .drain = true}, greet);
-    if (report) {
+    if (!report) {
+      std::fprintf(stderr, "hello: %s\n", report.error().message.c_str());
+    } else {
       std::printf("%lld done, %lld failed\n", static_cast<long long>(report->done),
                   static_cast<long long>(report->failed));
       status = report->done == 3 ? 0 : 1;

@@ -18,29 +18,26 @@ using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
 
 Connection connect() { return {PQconnectdb(std::getenv("DATABASE_URL")), &PQfinish}; }
 
-fenceline::Result<void> run(PGconn* connection, const std::string& sql) {
-  return fenceline::answer_of(PQexec(connection, sql.c_str()));
-}
-
 // The parcel, the mail that tells of it and the end of the job: all of them, or none.
 fenceline::Result<void> ship(PGconn* connection, const fenceline::Job& job, const std::function<void()>& pause) {
-  if (auto ok = run(connection, "BEGIN"); !ok) return ok;
-  auto shipped =
-      run(connection, "INSERT INTO cpp_parcel VALUES (" + job.payload + ", " + std::to_string(job.fence) + ")");
-  if (shipped) {
-    const auto mail = fenceline::enqueue_in(connection, "cpp-mails", job.payload);
-    shipped = mail ? fenceline::complete_in(connection, job.id, job.fence, "shipped") : std::unexpected(mail.error());
-  }
-  if (!shipped) {
-    static_cast<void>(run(connection, "ROLLBACK"));
-    if (shipped.error().code == fenceline::Code::conflict) return {};  // done before, see below
-    return shipped;
-  }
-  pause();
-  auto done = fenceline::commit_in(connection);
+  const auto body = [&](fenceline::PostgresTransaction& transaction) -> fenceline::Result<void> {
+    auto parcel = transaction.execute("INSERT INTO cpp_parcel VALUES ($1, $2)", {job.payload, job.fence});
+    if (!parcel) return std::unexpected(parcel.error());
+    auto mail = transaction.enqueue("cpp-mails", job.payload);
+    if (!mail) return std::unexpected(mail.error());
+    auto settled = transaction.settle(job, {.result = "shipped"});
+    pause();
+    return settled;
+  };
+  auto done = fenceline::guarded(connection, job, body);
   // A first COMMIT of ours went through, though its answer was lost: the work is done.
   if (!done && done.error().code == fenceline::Code::conflict) return {};
   return done;
+}
+
+int failed(const fenceline::Error& error) {
+  std::fprintf(stderr, "inside: %s\n", error.message.c_str());
+  return 1;
 }
 
 // The lease of a job that some other worker took: by the same function that a program in any language calls.
@@ -62,25 +59,24 @@ int main() {
   const Connection connection = connect();
   const Connection other = connect();
   auto client = fenceline::Client::open({.store = std::getenv("DATABASE_URL")});
-  if (!client) {
-    std::fprintf(stderr, "%s\n", client.error().message.c_str());
-    return 1;
-  }
-  static_cast<void>(run(connection.get(), "CREATE TABLE IF NOT EXISTS cpp_parcel (order_id int, fence bigint)"));
+  if (!client) return failed(client.error());
+  const auto made = fenceline::answer_of(
+      PQexec(connection.get(), "CREATE TABLE IF NOT EXISTS cpp_parcel (order_id int, fence bigint)"));
+  if (!made) return failed(made.error());
 
   // With fenceline's own worker: the handler settles its job in its own commit, and returns the same outcome.
-  if (!client->enqueue("cpp-ship", "1")) return 1;
+  if (auto id = client->enqueue("cpp-ship", "1"); !id) return failed(id.error());
   const auto report =
       client->work({.queues = {"cpp-ship"}, .concurrency = 1, .drain = true}, [&](const fenceline::Run& job) {
         const auto done = ship(connection.get(), job.job, [] {});
-        if (!done) return fenceline::RunResult{.kind = fenceline::OutcomeKind::failed, .error = done.error().message};
-        return fenceline::RunResult{.kind = fenceline::OutcomeKind::done, .result = "shipped"};
+        if (!done) return fenceline::RunResult::failed(done.error().message);
+        return fenceline::RunResult::done("shipped");
       });
-  if (!report) return 1;
+  if (!report) return failed(report.error());
   std::printf("order 1: %d done\n", static_cast<int>(report->done));
 
   // A worker that is paused in its transaction for longer than its lease; another one takes over.
-  if (!client->enqueue("cpp-ship", "2")) return 1;
+  if (auto id = client->enqueue("cpp-ship", "2"); !id) return failed(id.error());
   const fenceline::Job late = claim(connection.get(), "late-" + std::to_string(::rand()), "1 second");
   const auto refused = ship(connection.get(), late, [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds{1200});

@@ -17,14 +17,20 @@ int main() {
   {
     auto first = fenceline::Client::open({.store = "sqlite:" + folder + "/locked.db"});
     auto second = fenceline::Client::open({.store = "sqlite:" + folder + "/locked.db"});
-    if (!first || !second) return 69;
+    if (!first || !second) {
+      std::fprintf(stderr, "locked: %s\n", (first ? second : first).error().message.c_str());
+      return 69;
+    }
     const fenceline::GatedFile report({.path = folder + "/report.txt", .resource = "report"});
 
     fenceline::Fence old_fence = 0;
     {
       // A handle that goes away without release() is what a process leaves behind that was stopped: its lease runs out.
       const auto held = first->acquire_lock("report", {.ttl = 1s});
-      if (!held) return 75;
+      if (!held) {
+        std::fprintf(stderr, "locked: %s\n", held.error().message.c_str());
+        return 75;
+      }
       old_fence = held->fence();
     }
 

@@ -22,25 +22,33 @@ fenceline::Result<fenceline::JobId> place_order(fenceline::SqliteConnection& con
   return *mail;
 }
 
+fenceline::Result<void> make_table(fenceline::SqliteConnection& connection) {
+  auto transaction = connection.begin();
+  if (!transaction) return std::unexpected(transaction.error());
+  auto made = transaction->execute("CREATE TABLE orders (customer TEXT PRIMARY KEY, cents INTEGER CHECK (cents > 0))");
+  if (!made) return std::unexpected(made.error());
+  return transaction->commit();
+}
+
+int failed(const fenceline::Error& error) {
+  std::fprintf(stderr, "outbox: %s\n", error.message.c_str());
+  return 1;
+}
+
 int run_program(fenceline::Client& client) {
   auto connection = client.connect();
-  if (!connection) return 1;
-  {
-    auto transaction = connection->begin();
-    if (!transaction ||
-        !transaction->execute("CREATE TABLE orders (customer TEXT PRIMARY KEY, cents INTEGER CHECK (cents > 0))") ||
-        !transaction->commit())
-      return 1;
-  }
+  if (!connection) return failed(connection.error());
+  if (auto made = make_table(*connection); !made) return failed(made.error());
   const auto good = place_order(*connection, "ana", 500);
   const auto bad = place_order(*connection, "ben", -1);
-  if (!good || bad) return 1;
+  if (!good) return failed(good.error());
+  if (bad) return 1;
   std::printf("ben's order: %s\n", bad.error().message.c_str());
   const auto report = client.work({.queues = {"mails"}, .drain = true}, [](const fenceline::Run& run) {
     std::printf("mail %s\n", run.job.payload.c_str());
-    return fenceline::RunResult{};
+    return fenceline::RunResult::done();
   });
-  if (!report) return 1;
+  if (!report) return failed(report.error());
   std::printf("%lld mail was sent\n", static_cast<long long>(report->done));
   return report->done == 1 ? 0 : 1;
 }

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
              if (careful) bank.charge_once(run.job.id);
              else bank.charge();
              here.work(1s);  // writes the receipt
-             return fenceline::RunResult{.kind = fenceline::OutcomeKind::done, .result = "charged", .error = {}};
+             return fenceline::RunResult::done("charged");
            },
        .weather = fenceline::sim::Conditions::rough(),
        .seeds = 200,

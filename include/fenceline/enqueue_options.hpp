@@ -29,4 +29,10 @@ struct EnqueueOptions {
   std::string traceparent = {};        // W3C trace context, for the handler
 };
 
+// One of several jobs that are enqueued together, each with options of its own: Client::enqueue_many.
+struct NewJobSpec {
+  std::string payload = "null";  // JSON text
+  EnqueueOptions options = {};
+};
+
 }  // namespace fenceline

@@ -5,8 +5,11 @@
 //   int main() {
 //     auto client = fenceline::Client::open({.store = "sqlite:fenceline.db"});
 //     if (!client) return std::cerr << client.error().message << "\n", 1;
-//     if (auto id = client->enqueue("mail", R"({"to": "ana"})"); !id) return std::cerr << id.error().message << "\n",
-//     1; auto report = client->work({.queues = {"mail"}, .drain = true}, [](const fenceline::Run& run) {
+//
+//     auto id = client->enqueue("mail", R"({"to": "ana"})");
+//     if (!id) return std::cerr << id.error().message << "\n", 1;
+//
+//     auto report = client->work({.queues = {"mail"}, .drain = true}, [](const fenceline::Run& run) {
 //       if (run.stop.stop_requested()) return fenceline::RunResult::later();
 //       return fenceline::RunResult::done(send(run.job.payload));
 //     });
@@ -14,17 +17,19 @@
 //     std::cout << report->done << " done\n";
 //   }
 //
-// A side effect that must not happen twice goes through run.effect(): fenceline/effect.hpp. Writes to your own tables
-// in the same database: fenceline/sqlite.hpp and fenceline/postgres.hpp. Locks, schedules and pipelines have headers of
-// their own, which this one includes.
+// A worker beside other work: fenceline/worker.hpp. What a handler gets and returns: fenceline/handler.hpp. A side
+// effect that must not happen twice: run.effect(), fenceline/effect.hpp. Payloads as types of your own:
+// fenceline/json.hpp. Writes to your own tables in the same database: fenceline/sqlite.hpp and fenceline/postgres.hpp.
+// Locks, schedules and pipelines have headers of their own, which this one includes.
 //
 // Nothing here throws for what the world does: every call answers with a Result (fenceline/result.hpp). Look at it
-// before you use it. The library is a static one, for C++23: find_package(fenceline), or pkg-config --static fenceline.
+// before you use it. The library is static, for C++23: find_package(fenceline), or pkg-config --static fenceline.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -34,6 +39,7 @@
 #include "fenceline/enqueue_options.hpp"
 #include "fenceline/handler.hpp"
 #include "fenceline/job.hpp"
+#include "fenceline/listing.hpp"
 #include "fenceline/locks.hpp"
 #include "fenceline/log.hpp"
 #include "fenceline/pipelines.hpp"
@@ -75,6 +81,13 @@ class Client {
   // Adds all of them or none, at most kBatchMax; the ids come in the order of the payloads. Errors: as enqueue.
   Result<std::vector<JobId>> enqueue_many(std::string_view queue, const std::vector<std::string>& payloads,
                                           const EnqueueOptions& options = {});
+  // The same with options for each job.
+  Result<std::vector<JobId>> enqueue_many(std::string_view queue, std::span<const NewJobSpec> jobs);
+
+  // A page of jobs, oldest first: see fenceline/listing.hpp. Errors: invalid, unavailable, broken.
+  Result<JobPage> jobs(const JobFilter& filter = {});
+  // By name: all queues that have a job, a setting other than the default, or a pause. Errors: unavailable, broken.
+  Result<std::vector<QueueRow>> queues();
 
   // With its payload and result; empty if there is no such job in this namespace. Errors: unavailable, broken.
   Result<std::optional<Job>> job(const JobId& id);
@@ -117,20 +130,17 @@ class Client {
   std::string metrics_text();
 
   // A connection for your own tables in the same SQLite file, with transactions that are guarded by a job's fence and
-  // can enqueue: see fenceline/sqlite.hpp. The client must outlive it. Errors: refused (the store is no SQLite file),
-  // unavailable, full, broken.
+  // can enqueue: see fenceline/sqlite.hpp. The client must outlive it. Errors: refused (the store is not a SQLite
+  // file), unavailable, full, broken.
   Result<SqliteConnection> connect();
 
-  // Works until `stop` is requested, an operator orders it, or with `drain` until nothing is left. The handler is
-  // called from several threads at once; a std::exception that it throws counts as failed, anything else ends the
-  // process. A function cannot be killed: one that runs long must look at `run.stop` and return soon once it is set, or
-  // it works on without a lease (what it then returns may be refused), and this call does not return before it does. In
-  // a queue with a pipeline `done` moves the item on, through its gates; their check commands are left to `fenceline
-  // work --run-checks`. Errors: invalid, refused, broken; a store that is away is waited for.
-  Result<WorkReport> work(const WorkOptions& options, const std::function<RunResult(const Run&)>& handler,
-                          std::stop_token stop = {});
+  // A worker in one call: Worker(*this, options, handler).run(stop), see fenceline/worker.hpp. Blocks until `stop` is
+  // requested, an operator orders it, or with `drain` until nothing is left. Errors: invalid, refused, broken; a store
+  // that is away is waited for.
+  Result<WorkReport> work(const WorkOptions& options, const HandlerFunction& handler, std::stop_token stop = {});
 
  private:
+  friend class Worker;
   struct Parts;
   explicit Client(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;

@@ -79,13 +79,17 @@ struct RunResult {
   static RunResult failed(std::string why) { return {.kind = OutcomeKind::failed, .error = std::move(why)}; }
   // To the dead letters at once: no retry can help.
   static RunResult dead(std::string why) { return {.kind = OutcomeKind::dead, .error = std::move(why)}; }
-  // Retried later, not counted as a failure: after 1 s, which doubles up to 1 min while it goes on.
-  static RunResult later() { return {.kind = OutcomeKind::later}; }
+  // Retried later, not counted as a failure: after 1 s, which doubles up to 1 min while it goes on; or after `in`, at
+  // most 366 days.
+  static RunResult later(std::optional<Duration> in = std::nullopt) {
+    return {.kind = OutcomeKind::later, .retry_in = in};
+  }
 
   OutcomeKind kind = OutcomeKind::done;
-  std::string result = {};                        // for done
-  std::string error = {};                         // for failed and dead
-  std::optional<int> exit_status = std::nullopt;  // of a command: 128 + n for a signal; what is not 0 to 255 is none
+  std::string result = {};                          // for done
+  std::string error = {};                           // for failed and dead
+  std::optional<int> exit_status = std::nullopt;    // of a command: 128 + n for a signal; what is not 0 to 255 is none
+  std::optional<Duration> retry_in = std::nullopt;  // for later
 };
 
 // A handler as a program writes it. Called from several threads at once, for different jobs.

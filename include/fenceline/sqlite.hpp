@@ -3,24 +3,27 @@
 // docs/guarded.md shows how.
 //
 //   auto connection = client->connect();
-//   auto transaction = connection->begin();
-//   transaction->guard(run.job);                                           // lost: someone else has the job now
-//   transaction->execute("UPDATE account SET cents = cents - ?1 WHERE id = ?2", {500, "ana"});
-//   transaction->settle(run.job, {.result = "paid"});
-//   transaction->commit();
+//   if (!connection) return fenceline::RunResult::failed(connection.error().message);
+//   const auto pay = [&](fenceline::SqliteTransaction& transaction) -> fenceline::Result<void> {
+//     auto paid = transaction.execute("UPDATE account SET cents = cents - ?1 WHERE id = ?2", {500, "ana"});
+//     if (!paid) return std::unexpected(paid.error());
+//     auto mail = transaction.enqueue("mails", R"({"to": "ana"})");
+//     if (!mail) return std::unexpected(mail.error());
+//     return transaction.settle(run.job, {.result = "paid"});
+//   };
+//   const auto done = fenceline::guarded(*connection, run.job, pay);
+//   if (!done) return fenceline::RunResult::failed(done.error().message);   // lost: someone else has the job now
 //
 // Every call answers with a Result: look at it before you go on. A transaction that goes away without a commit has
 // changed nothing.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "fenceline/effect_once.hpp"
@@ -28,6 +31,7 @@
 #include "fenceline/fence.hpp"
 #include "fenceline/job.hpp"
 #include "fenceline/result.hpp"
+#include "fenceline/sql_value.hpp"
 #include "fenceline/time.hpp"
 
 struct sqlite3;
@@ -37,8 +41,6 @@ namespace fenceline {
 struct SqliteConnectOptions {
   std::string ns = "default";  // whose jobs and locks its transactions guard, and where they settle and enqueue
 };
-
-using SqlValue = std::variant<std::nullptr_t, std::int64_t, double, std::string>;
 
 // A table of yours that takes no write under an older fence. See SqliteConnection::protect_table.
 struct ProtectedTable {

@@ -219,10 +219,10 @@ void PipelineWorld::work(Process& process, int number, std::stop_token stop) {
   GateKeeper gate_keeper(process.runtime, Log(process), stages, options,
                          [&](const StageSpec&) { return std::make_unique<Work>(process, true); });
   const int all = static_cast<int>(spec_.stages.size());
-  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<std::unique_ptr<JobWorker>> workers;
   for (int stage = number % all; stage < all; stage += std::min(plan_.hosts, all)) {
     options.stage = spec_.stages[static_cast<std::size_t>(stage)].name;
-    workers.push_back(std::make_unique<Worker>(process.runtime, Log(process), stages, handler, options));
+    workers.push_back(std::make_unique<JobWorker>(process.runtime, Log(process), stages, handler, options));
   }
   std::vector<Task> tasks;
   tasks.push_back(process.runtime.spawn("gates", [&](std::stop_token over) { gate_keeper.keep(std::move(over)); }));

@@ -179,7 +179,7 @@ void World::work(Process& process, std::stop_token stop) {
                         .version = "sim"};
   options.queues = queue_names();
   if (plan_.schedules.tidy_every != Duration{0}) options.tidy_every = plan_.schedules.tidy_every;
-  Worker worker(process.runtime, Log(process.log), process.store, process.handler, options);
+  JobWorker worker(process.runtime, Log(process.log), process.store, process.handler, options);
   owners_.push_back(worker.owner());
   const Result<WorkReport> report = worker.run(stop);
   const bool no_fence_left = plan_.fences_end && !report && report.error().code == Code::refused;

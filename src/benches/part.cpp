@@ -93,13 +93,13 @@ Result<int> note_starts(Invocation& invocation, Store& store) {
     wait_for_the_word();
     enough.request_stop();
   });
-  Worker worker(*invocation.runtime, Log(*invocation.log_sink), store, handler,
-                {.ns = kBenchNamespace,
-                 .queues = {kBenchQueue},
-                 .concurrency = 4,
-                 .host = "bench",
-                 .pid = ::getpid(),
-                 .version = "bench"});
+  JobWorker worker(*invocation.runtime, Log(*invocation.log_sink), store, handler,
+                   {.ns = kBenchNamespace,
+                    .queues = {kBenchQueue},
+                    .concurrency = 4,
+                    .host = "bench",
+                    .pid = ::getpid(),
+                    .version = "bench"});
   const Result<WorkReport> report = worker.run(enough.get_token());
   if (!report) return std::unexpected(report.error());
   say(nlohmann::json{{"waits_us", handler.waits()}}.dump());

@@ -122,15 +122,15 @@ Result<bench::Cost> drain_beside(Runtime& runtime, Store& store, std::int64_t mo
 
 Result<bench::Cost> drain_with_worker(Runtime& runtime, Log log, Store& store, std::stop_token stop) {
   NothingToDo handler;
-  Worker worker(runtime, log, store, handler,
-                {.ns = kBenchNamespace,
-                 .queues = {kBenchQueue},
-                 .concurrency = kBenchConcurrency,
-                 .prefetch = kBenchPrefetch,
-                 .ttl = kTtl,
-                 .drain = true,
-                 .host = "bench",
-                 .version = "bench"});
+  JobWorker worker(runtime, log, store, handler,
+                   {.ns = kBenchNamespace,
+                    .queues = {kBenchQueue},
+                    .concurrency = kBenchConcurrency,
+                    .prefetch = kBenchPrefetch,
+                    .ttl = kTtl,
+                    .drain = true,
+                    .host = "bench",
+                    .version = "bench"});
   const bench::Stopwatch watch(runtime);
   const Result<WorkReport> report = worker.run(stop);
   if (!report) return std::unexpected(report.error());

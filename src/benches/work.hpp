@@ -38,7 +38,7 @@ Result<bench::Cost> drain_beside(Runtime& runtime, Store& store, std::int64_t mo
 // What the worker of a bench is given: the most it takes in stock.
 inline constexpr int kBenchConcurrency = 4;
 inline constexpr int kBenchPrefetch = 500;
-// A whole Worker with a handler that does nothing, until the queue is drained.
+// A whole JobWorker with a handler that does nothing, until the queue is drained.
 Result<bench::Cost> drain_with_worker(Runtime& runtime, Log log, Store& store, std::stop_token stop);
 
 }  // namespace fenceline::cli

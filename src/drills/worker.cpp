@@ -89,8 +89,8 @@ Result<int> doubt(Invocation& invocation, Store& store, const std::string& path,
   if (!session) return std::unexpected(session.error());
   Echo echo;
   const HandlerChain chain(*session, echo);
-  Worker worker(*invocation.runtime, session->log(), **session, chain.outermost(),
-                {.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .ttl = ttl, .drain = true});
+  JobWorker worker(*invocation.runtime, session->log(), **session, chain.outermost(),
+                   {.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .ttl = ttl, .drain = true});
   const Result<WorkReport> report = worker.run(invocation.stop);
   if (!report) return std::unexpected(report.error());
   return kExitOk;
@@ -114,8 +114,8 @@ class SlowEcho final : public Handler {
 Result<int> steady(Invocation& invocation, const Session& session, Duration ttl) {
   SlowEcho echo(*invocation.runtime);
   const HandlerChain chain(session, echo);
-  Worker worker(*invocation.runtime, session.log(), *session, chain.outermost(),
-                {.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .concurrency = 2, .ttl = ttl});
+  JobWorker worker(*invocation.runtime, session.log(), *session, chain.outermost(),
+                   {.ns = invocation.ns, .queues = {invocation.argument("QUEUE")}, .concurrency = 2, .ttl = ttl});
   const Result<WorkReport> report = worker.run(invocation.stop);
   if (!report) return std::unexpected(report.error());
   return kExitOk;

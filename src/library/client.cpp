@@ -1,33 +1,21 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "backends/sqlite/sqlite_store.hpp"
 #include "base/ascending_uuids.hpp"
-#include "fenceline/fenceline.hpp"
 #include "fenceline/sqlite.hpp"
-#include "fenceline/version.hpp"
-#include "runtime/actor.hpp"
+#include "library/client_parts.hpp"
 #include "runtime/host.hpp"
-#include "runtime/thread_runtime.hpp"
-#include "services/item_acts.hpp"
 #include "services/job_wait.hpp"
-#include "services/lock_client.hpp"
-#include "services/pipeline_acts.hpp"
-#include "services/schedule_acts.hpp"
 #include "services/stage_store.hpp"
-#include "services/stage_worker.hpp"
 #include "session/collector.hpp"
-#include "session/handler_chain.hpp"
-#include "session/session.hpp"
 #include "store/enqueue_options.hpp"
 
 namespace fenceline {
 namespace {
 
 constexpr std::string_view kActor = "library";
-constexpr Duration kTtlDefault = std::chrono::seconds{30};
 
 // One after the other: a runtime of a seed replays only what has an order.
 JobId fresh_job_id(Runtime& runtime) {
@@ -45,12 +33,6 @@ Error error_of(const ActRefusal& refusal, std::string_view verb) {
   return {Code::refused, job + " is finished; it cannot be " + std::string(verb)};
 }
 
-struct FunctionHandler final : Handler {
-  explicit FunctionHandler(const std::function<RunResult(const Run&)>& function) : function_(function) {}
-  RunResult run(const Run& run) override { return function_(run); }
-  const std::function<RunResult(const Run&)>& function_;
-};
-
 std::string place_of_this_process() {
   return (host_name() + ":" + std::to_string(::getpid())).substr(0, kLockNoteBytesMax);
 }
@@ -61,15 +43,6 @@ LockOptions named(std::string_view name, LockOptions options) {
 }
 
 }  // namespace
-
-struct Client::Parts {
-  ThreadRuntime runtime;
-  std::optional<Session> session;     // goes before the runtime: its threads are the runtime's
-  std::unique_ptr<LockClient> locks;  // goes before the session, and so do the others: they use it
-  std::unique_ptr<ScheduleActs> schedules;
-  std::unique_ptr<PipelineActs> pipelines;
-  std::unique_ptr<ItemActs> items;
-};
 
 Client::Client(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Client::Client(Client&&) noexcept = default;
@@ -112,13 +85,18 @@ Result<JobId> Client::enqueue(std::string_view queue, std::string_view payload, 
 
 Result<std::vector<JobId>> Client::enqueue_many(std::string_view queue, const std::vector<std::string>& payloads,
                                                 const EnqueueOptions& options) {
-  NewJob job = new_job(queue, options);
+  std::vector<NewJobSpec> jobs;
+  for (const std::string& payload : payloads) jobs.push_back({.payload = payload, .options = options});
+  return enqueue_many(queue, jobs);
+}
+
+Result<std::vector<JobId>> Client::enqueue_many(std::string_view queue, std::span<const NewJobSpec> specs) {
   std::vector<NewJob> jobs;
   AscendingUuids ids;
-  for (const std::string& payload : payloads) {
+  for (const NewJobSpec& spec : specs) {
+    NewJob& job = jobs.emplace_back(new_job(queue, spec.options));
     job.id = ids.next(parts_->runtime.wall_now(), parts_->runtime.random(), parts_->runtime.random());
-    job.payload = payload;
-    jobs.push_back(job);
+    job.payload = spec.payload;
   }
   Result<EnqueueReply> reply = parts_->session->enqueue(std::move(jobs));
   if (!reply) return std::unexpected(reply.error());
@@ -179,44 +157,12 @@ ItemControl& Client::items() { return *parts_->items; }
 Result<SqliteConnection> Client::connect() {
   auto* const store = dynamic_cast<SqliteStore*>(&parts_->session->backend());
   if (store == nullptr)
-    return fail(Code::refused, "the store is no SQLite file: it has no connections for your own tables");
+    return fail(Code::refused, "the store is not a SQLite file: it has no connections for your own tables");
   return store->connect({.ns = parts_->session->ns()});
 }
 
 std::string Client::metrics_text() { return parts_->session->metrics_text(); }
 
 Result<std::optional<Job>> Client::job(const JobId& id) { return (*parts_->session)->job(parts_->session->ns(), id); }
-
-Result<WorkReport> Client::work(const WorkOptions& options, const std::function<RunResult(const Run&)>& handler,
-                                std::stop_token stop) {
-  std::optional<Session> recorded;  // of this call alone
-  if (!options.history.empty()) {
-    Result<Session> opened = parts_->session->recorded_in(options.history);
-    if (!opened) return std::unexpected(opened.error());
-    recorded = std::move(*opened);
-  }
-  const Session& session = recorded ? *recorded : *parts_->session;
-  FunctionHandler function_handler(handler);
-  const HandlerChain chain(session, function_handler);
-  WorkerOptions worker{
-      .ns = session.ns(),
-      .queues = options.queues,
-      .stage = options.stage,
-      .concurrency = options.concurrency > 0 ? options.concurrency : std::min(usable_cores(), kConcurrencyMax),
-      .ttl = options.ttl != Duration{0} ? options.ttl : kTtlDefault,
-      .drain_grace = options.drain_grace,
-      .drain = options.drain,
-      .strict = options.strict,
-      .schedules = options.schedules,
-      .host = host_name(),
-      .pid = ::getpid(),
-      .version = std::string(kVersion)};
-  const Result<KnownPipelines> pipelines =
-      fit_to_stage(parts_->runtime, session.store(), worker,
-                   {.ttl = options.ttl != Duration{0}, .concurrency = options.concurrency > 0}, stop);
-  if (!pipelines) return std::unexpected(pipelines.error());
-  worker.prefetch = worker.concurrency;
-  return work_stages(parts_->runtime, session.log(), session.store(), chain.outermost(), worker, {}, std::move(stop));
-}
 
 }  // namespace fenceline

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "fenceline/fenceline.hpp"
+#include "library/testing.hpp"
 #include "session/open_store.hpp"
 #include "support/results.hpp"
 #include "support/scripted_http.hpp"
@@ -16,21 +17,7 @@ using namespace std::chrono_literals;
 using test::code_of;
 using test::must;
 
-class ClientOnSqlite : public testing::Test {
- protected:
-  ClientOnSqlite() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "client-XXXXXX").string();
-    folder = ::mkdtemp(pattern.data());
-    client.emplace(must(Client::open({.store = "sqlite:" + folder + "/client.db"})));
-  }
-  ~ClientOnSqlite() override {
-    client.reset();
-    std::filesystem::remove_all(folder);
-  }
-
-  std::string folder;
-  std::optional<Client> client;
-};
+using ClientOnSqlite = test::ClientFixture;
 
 TEST_F(ClientOnSqlite, CountsWhatItDoesIfItIsAskedTo) {
   EXPECT_EQ(client->metrics_text(), "");

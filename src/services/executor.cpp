@@ -1,5 +1,6 @@
 #include "services/executor.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -32,6 +33,12 @@ class DeliveryEffects final : public RunEffects {
   EffectRunner& runner_;
   const Delivery& delivery_;
 };
+
+// Out of its range a store would refuse it, and the outcomes of others with it.
+Duration later_in(const RunResult& result, const Job& job) {
+  if (!result.retry_in) return later_delay(job.laters);
+  return std::clamp(*result.retry_in, kDelayRange.least, kDelayRange.most);
+}
 
 }  // namespace
 
@@ -117,7 +124,7 @@ Outcome outcome_of(RunResult result, const Job& job, Stopped stopped, std::uint6
               .exit_status = status};
     case OutcomeKind::dead: return {.kind = OutcomeKind::dead, .error = std::move(result.error), .exit_status = status};
     case OutcomeKind::later:
-      return {.kind = OutcomeKind::later, .retry_in = later_delay(job.laters), .exit_status = status};
+      return {.kind = OutcomeKind::later, .retry_in = later_in(result, job), .exit_status = status};
     case OutcomeKind::given_back: break;
   }
   return {.kind = OutcomeKind::given_back};

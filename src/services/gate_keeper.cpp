@@ -33,7 +33,7 @@ struct GateWorker {
   StageGate gate;  // as it was when the worker began
   std::unique_ptr<Handler> handler;
   std::unique_ptr<StageStore> store;  // for that gate
-  std::unique_ptr<Worker> worker;
+  std::unique_ptr<JobWorker> worker;
   std::atomic<bool> ended = false;  // by itself: a store that was broken, say
   Task task;
 };
@@ -102,7 +102,7 @@ void GateKeeper::keep(std::stop_token stop) {
       options.drain = false;
       options.schedules = false;
       options.tidy_every = Duration{0};
-      one.worker = std::make_unique<Worker>(runtime_, log_, *one.store, *one.handler, options);
+      one.worker = std::make_unique<JobWorker>(runtime_, log_, *one.store, *one.handler, options);
       one.task = runtime_.spawn("gate", [this, &one, gate](std::stop_token ends) {
         const Result<WorkReport> report = one.worker->run(std::move(ends));
         if (!report)

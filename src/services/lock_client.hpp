@@ -11,9 +11,9 @@
 #include "base/log.hpp"
 #include "base/time.hpp"
 #include "fenceline/lock_client.hpp"
+#include "handler/handler.hpp"
 #include "model/trust.hpp"
 #include "runtime/runtime.hpp"
-#include "handler/handler.hpp"
 #include "services/lock_options.hpp"
 #include "store/store.hpp"
 

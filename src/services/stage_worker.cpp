@@ -49,7 +49,7 @@ Result<WorkReport> work_stages(Runtime& runtime, Log log, Store& store, Handler&
                                MakeCheck make_check, std::stop_token stop) {
   StageStore stages(runtime, store, {.ns = options.ns, .queues = options.queues, .run_checks = make_check != nullptr});
   GateKeeper gates(runtime, log, stages, options, std::move(make_check));
-  Worker worker(runtime, log, stages, handler, options);
+  JobWorker worker(runtime, log, stages, handler, options);
   Task keeping = runtime.spawn("gates", [&](std::stop_token over) { gates.keep(std::move(over)); });
   Result<WorkReport> report = worker.run(std::move(stop));
   keeping.request_stop();

@@ -27,7 +27,7 @@ struct SaidOfWorker {
 Result<KnownPipelines> fit_to_stage(Runtime& runtime, Store& store, WorkerOptions& options, const SaidOfWorker& said,
                                     std::stop_token stop);
 
-// Worker::run, with all that pipelines need. Without `make_check` the check commands of gates are left to others.
+// JobWorker::run, with all that pipelines need. Without `make_check` the check commands of gates are left to others.
 Result<WorkReport> work_stages(Runtime& runtime, Log log, Store& store, Handler& handler, const WorkerOptions& options,
                                MakeCheck make_check, std::stop_token stop);
 

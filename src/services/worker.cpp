@@ -71,7 +71,7 @@ std::string_view status_of(const WorkerContext& context) {
 // Nothing of ours is waited for: what holds the process up is what must end.
 void end_process_for_lost_lease() { std::_Exit(kExitLeaseLost); }
 
-Worker::Worker(Runtime& runtime, Log log, Store& store, Handler& handler, WorkerOptions options)
+JobWorker::JobWorker(Runtime& runtime, Log log, Store& store, Handler& handler, WorkerOptions options)
     : runtime_(runtime),
       log_(log),
       store_(store),
@@ -79,7 +79,7 @@ Worker::Worker(Runtime& runtime, Log log, Store& store, Handler& handler, Worker
       options_(std::move(options)),
       owner_(fresh_id(runtime)) {}
 
-Result<WorkReport> Worker::run(std::stop_token asked_to_stop) {
+Result<WorkReport> JobWorker::run(std::stop_token asked_to_stop) {
   if (const Result<void> ok = check_options(options_); !ok) return std::unexpected(ok.error());
   WorkerContext context(runtime_, log_, store_, options_, owner_);
   Registration registration(context);

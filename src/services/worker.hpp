@@ -52,10 +52,10 @@ struct WorkerOptions {
   std::string version;
 };
 
-class Worker {
+class JobWorker {
  public:
   // The handler is shared by all slots. All references must outlive the worker.
-  Worker(Runtime& runtime, Log log, Store& store, Handler& handler, WorkerOptions options);
+  JobWorker(Runtime& runtime, Log log, Store& store, Handler& handler, WorkerOptions options);
 
   const std::string& owner() const { return owner_; }
 

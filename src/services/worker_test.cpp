@@ -392,7 +392,7 @@ TEST(WorkerAlone, J5_AJobThatKilledTwoWorkersRunsWithNothingBesideIt) {
   });
   EventList events;
   const WorkerOptions options{.queues = {"mail"}, .concurrency = 4, .prefetch = 4, .ttl = 30s, .drain = true};
-  EXPECT_EQ(must(Worker(runtime, Log(events), store, handler, options).run({})).done, 21);
+  EXPECT_EQ(must(JobWorker(runtime, Log(events), store, handler, options).run({})).done, 21);
   EXPECT_EQ(beside, 0);
 }
 
@@ -437,7 +437,7 @@ TEST(WorkerAlone, J8_AJobThatMustRunAloneDoesNotStarveBehindALimitWhileOtherWork
   EventList events;
   // With a stock, so that it is never empty by chance.
   const WorkerOptions options{.queues = {"narrow", "wide"}, .concurrency = 3, .prefetch = 4, .ttl = 1s, .drain = true};
-  must(Worker(runtime, Log(events), store, handler, options).run({}));
+  must(JobWorker(runtime, Log(events), store, handler, options).run({}));
   EXPECT_TRUE(alone_ran);
 }
 

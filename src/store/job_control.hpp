@@ -4,7 +4,6 @@
 // The rules for every verb of job_store.hpp hold here too.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/listing.hpp"
 #include "model/fence.hpp"
 #include "model/job.hpp"
 #include "store/job_store.hpp"
@@ -47,19 +47,8 @@ struct ActReply {
   std::vector<ActRefusal> refused;  // the others are now as asked for
 };
 
-inline constexpr Duration kKeepDoneDefault = std::chrono::days{7};
-inline constexpr Duration kKeepDeadDefault = std::chrono::days{30};
 inline constexpr int kLimitMost = 10'000;
 inline constexpr std::size_t kHoldersShown = 10;  // of a limit, and quiet workers, in JobFacts
-
-struct QueueSettings {
-  int limit = 0;          // running jobs of the queue, all stages; 0: as many as workers take
-  int limit_per_key = 0;  // running jobs of one limit key in the queue; 0: as many as workers take
-  Duration keep_done = kKeepDoneDefault;
-  Duration keep_dead = kKeepDeadDefault;  // dead and cancelled
-
-  bool operator==(const QueueSettings&) const = default;
-};
 
 // What is empty stays as it is.
 struct QueueChange {
@@ -83,29 +72,6 @@ struct PauseRequest {
   bool paused = true;  // false: resume
   Act act;
   Duration timeout = kCallTimeout;
-};
-
-struct QueuePause {
-  WallTime at;
-  std::string by;
-  std::string reason;
-
-  bool operator==(const QueuePause&) const = default;
-};
-
-inline constexpr std::int64_t kAheadCounted = 10'000;
-
-struct QueueRow {
-  std::string queue;
-  QueueSettings settings;
-  std::optional<QueuePause> paused;
-  std::array<std::int64_t, 6> depth{};      // jobs by JobState, all stages
-  std::int64_t ahead = 0;                   // of the ready ones: its time has not come; counted up to kAheadCounted
-  std::optional<WallTime> oldest_ready_at;  // run time of the ready job that is due longest, blocked ones included
-  std::int64_t newest = 0;  // no job of the namespace has a larger cursor (see JobsRequest::after) by now
-
-  std::int64_t depth_of(JobState state) const { return depth[static_cast<std::size_t>(state)]; }
-  bool operator==(const QueueRow&) const = default;
 };
 
 inline constexpr std::int64_t kAllOfThem = std::numeric_limits<std::int64_t>::max();

@@ -22,6 +22,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "fenceline/listing.hpp"
 #include "model/fence.hpp"
 #include "model/job.hpp"
 
@@ -194,10 +195,7 @@ struct JobsRequest {
   Duration timeout = kCallTimeout;
 };
 
-struct JobsReply {
-  std::vector<Job> jobs;  // in the order of their enqueue
-  std::optional<std::int64_t> next;
-};
+using JobsReply = JobPage;
 
 // For those who typed the beginning of an id.
 struct IdsRequest {

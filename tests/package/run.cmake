@@ -16,4 +16,13 @@ run(${CMAKE_COMMAND} -S ${scratch}/consumer -B ${scratch}/b -G ${generator} -DCM
   -Dwanted=${version} -Dprefix=${scratch}/installed)
 run(${CMAKE_COMMAND} --build ${scratch}/b)
 run(${scratch}/b/accounts)
+# The same program without CMake.
+find_program(pkg_config pkg-config REQUIRED)
+file(GLOB_RECURSE pc ${scratch}/installed/*.pc)
+cmake_path(GET pc PARENT_PATH pc_folder)
+execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc_folder} ${pkg_config} --static --cflags --libs fenceline
+  OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(flags)
+run(${compiler} -std=c++23 ${scratch}/consumer/accounts.cpp -o ${scratch}/accounts ${sanitize} ${flags})
+run(${scratch}/accounts)
 file(REMOVE_RECURSE ${scratch})

@@ -213,7 +213,7 @@ class WorkerOnMemory : public testing::Test {
 
   Result<WorkReport> work(std::function<RunResult(const Delivered&)> body, std::stop_token stop = {}) {
     HandlerOf handler(std::move(body));
-    return Worker(runtime, Log(events), store, handler, options).run(std::move(stop));
+    return JobWorker(runtime, Log(events), store, handler, options).run(std::move(stop));
   }
 };
 

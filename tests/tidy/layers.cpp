@@ -51,8 +51,11 @@ bool is_test_source(std::string_view path) { return path.starts_with("tests/") |
 std::vector<const Part*> included_parts(const SourceFile& file, const std::vector<Part>& parts) {
   static const std::regex include(R"re(^\s*#include\s+"([^"]+)")re", std::regex::multiline);
   std::vector<const Part*> found;
-  for (auto it = std::sregex_iterator(file.text.begin(), file.text.end(), include); it != std::sregex_iterator(); ++it)
-    if (const Part* part = part_of((*it)[1].str(), parts)) found.push_back(part);
+  for (auto it = std::sregex_iterator(file.text.begin(), file.text.end(), include); it != std::sregex_iterator();
+       ++it) {
+    const std::string home = home_of_public_header((*it)[1].str());
+    if (const Part* part = part_of(home.empty() ? (*it)[1].str() : home + "/", parts)) found.push_back(part);
+  }
   return found;
 }
 

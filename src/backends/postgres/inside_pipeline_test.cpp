@@ -33,21 +33,20 @@ TEST_F(Inside, P1_AnItemOfAPipelineIsNotSettledPastItsStages) {
   EXPECT_EQ(must(store_->job("default", id))->state, JobState::running);
 
   // It becomes an item between the call and the COMMIT, which says so, and nothing of the transaction happened.
-  app_.must_ask("begin");
+  PostgresTransaction past = must(PostgresTransaction::begin(app_.handle(), place));
   app_.must_ask("insert into written values ('past the stages')");
-  must(complete_in(app_.handle(), id, std::stoll(plain.fence), {}, place));
+  must(past.settle(id, std::stoll(plain.fence), {}));
   const PipelineRow row = must(store_->put_pipeline(apply));
-  EXPECT_EQ(code_of(commit_in(app_.handle())), Code::refused);
+  EXPECT_EQ(code_of(past.commit()), Code::refused);
   EXPECT_EQ(count("written"), 0);
   EXPECT_EQ(must(store_->job("default", id))->state, JobState::running);
 
   // The right way: the work is recorded and committed, and the outcome is left to the worker.
-  app_.must_ask("begin");
+  PostgresTransaction right = must(PostgresTransaction::begin(app_.handle(), place));
   app_.must_ask("insert into written values ('once')");
-  EXPECT_FALSE(must(effect_done_in(app_.handle(), id, std::stoll(plain.fence),
-                                   {.name = "write", .digest = "d", .result = ""}, place))
-                   .done_before);
-  must(commit_in(app_.handle()));
+  EXPECT_FALSE(
+      must(right.effect_done(id, std::stoll(plain.fence), {.name = "write", .digest = "d", .result = ""})).done_before);
+  must(right.commit());
   EXPECT_EQ(count("written"), 1);
   // Whoever claims it next decides: that skips nothing. A holder that lost the item is told that, and nothing else.
   app_.must_ask("select settle(" + held(plain) + ", 'later', retry_in => '0')");
@@ -57,7 +56,9 @@ TEST_F(Inside, P1_AnItemOfAPipelineIsNotSettledPastItsStages) {
   EXPECT_EQ(app_.ask("select complete(" + held(again) + ")").state, "FL004");
 
   must(store_->put_pipeline({.ns = "default", .name = "q", .spec = "", .revision = row.revision, .act = {"ana", ""}}));
-  must(settle_in(app_.handle(), id, std::stoll(newest.fence), {}, place));
+  PostgresTransaction last = must(PostgresTransaction::begin(app_.handle(), place));
+  must(last.settle(id, std::stoll(newest.fence), {}));
+  must(last.commit());
   EXPECT_EQ(must(store_->job("default", id))->state, JobState::done);
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "backends/postgres/inside_testing.hpp"
-#include "fenceline/postgres.hpp"
 
 namespace fenceline::test {
 namespace {
@@ -483,46 +482,6 @@ TEST_F(Inside, BadInputSaysWhatAndChangesNothing) {
                                 "fail('01900000-0000-7000-8000-000000000007', 1, retry_in => '-1 s')"})
     EXPECT_EQ(app_.ask("select " + call).state, "22023") << call;
   EXPECT_EQ(count("job") + count("queue"), 0);
-}
-
-TEST_F(Inside, AProgramWithLibpqHasTheSameCalls) {
-  const PostgresPlace place{.schema = app_.schema()};
-  pg_conn* connection = app_.handle();
-  app_.must_ask("begin");
-  const EnqueueOptions options{.priority = 5, .key = "k", .tags = {"b", "a\"\\"}};
-  const JobId first = must(enqueue_in(connection, "q", R"({"a":  1})", options, place));
-  EXPECT_EQ(count("job"), 0);
-  must(commit_in(connection));
-  const Job there = must(store_->job("default", first)).value();
-  EXPECT_EQ(there.payload, R"({"a":  1})");
-  EXPECT_EQ(there.priority, 5);
-  EXPECT_EQ(there.tags, (std::vector<std::string>{"a\"\\", "b"}));
-  EXPECT_EQ(code_of(enqueue_in(connection, "q", "{", {}, place)), Code::invalid);
-
-  const Held one = claimed(app_, "a").at(0);
-  const Fence fence = std::stoll(one.fence);
-  app_.must_ask("begin");
-  EXPECT_FALSE(
-      must(effect_done_in(connection, first, fence, {.name = "pay", .digest = "d", .result = "r"}, place)).done_before);
-  must(complete_in(connection, first, fence, "ok", place));
-  const Held newer = taken_over();
-  EXPECT_EQ(code_of(commit_in(connection)), Code::lost);
-
-  app_.must_ask("begin");
-  EXPECT_EQ(code_of(complete_in(connection, first, fence, "late", place)), Code::lost);
-  EXPECT_EQ(code_of(complete_in(connection, first, fence, "late", place)), Code::refused);  // the transaction is over
-  EXPECT_EQ(code_of(commit_in(connection)), Code::refused);
-  app_.must_ask("begin");
-  must(settle_in(connection, first, std::stoll(newer.fence),
-                 {.kind = OutcomeKind::dead, .error = std::string("\0x", 2)}, place));
-  must(commit_in(connection));
-  EXPECT_EQ(must(store_->job("default", first))->error, std::string("\0x", 2));
-  // Outside of a transaction a call is its own commit: an answer that is lost leaves a doubt.
-  Session cut(HandMovedSchema::shared().url());
-  set_clock(cut);
-  other_.must_ask("select pg_terminate_backend(" + cut.must_ask("select pg_backend_pid()").text() + ")");
-  EXPECT_EQ(code_of(enqueue_in(cut.handle(), "q", "1", {}, place)), Code::in_doubt);
-  EXPECT_EQ(code_of(answer_of(PQexec(connection, ("select complete(" + held(one) + ")").c_str()))), Code::lost);
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ Result<int> run_elect(Invocation& invocation) {
       invocation.session_over(std::move(*store), {.metrics = metrics_port->measures(invocation), .log = &log.sink()});
   if (!session) return std::unexpected(session.error());
   const MetricsPages pages(*invocation.runtime, *metrics_port, session->measurement());
-  LockClient locks(make_lock_parts(service.runtime(), session->log(), **session,
-                                   {.ns = invocation.ns, .place = lock_place()}));
+  LockClient locks(
+      make_lock_parts(service.runtime(), session->log(), **session, {.ns = invocation.ns, .place = lock_place()}));
   Election election(locks, *options);
   std::atomic<Fence> term = 0;  // 0: it campaigns
   service.ready();

@@ -187,8 +187,8 @@ Result<int> run_lock(Invocation& invocation) {
       invocation.session_over(std::move(*store), {.metrics = metrics_port->measures(invocation), .log = &log.sink()});
   if (!session) return std::unexpected(session.error());
   const MetricsPages pages(*invocation.runtime, *metrics_port, session->measurement());
-  LockClient locks(make_lock_parts(*invocation.runtime, session->log(), **session,
-                                   {.ns = invocation.ns, .place = lock_place()}));
+  LockClient locks(
+      make_lock_parts(*invocation.runtime, session->log(), **session, {.ns = invocation.ns, .place = lock_place()}));
   Result<HeldLock> held = locks.acquire(*options, invocation.stop);
   if (!held) return not_obtained(invocation, *options, held.error(), static_cast<int>(*conflict));
   if (held->failed_open()) tell_that_it_is_open();
