@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(parts base model runtime store handler history_format history gates doctor metrics http traces sqlite postgres redis services session library)
+set(parts base model runtime store handler history_format history gates doctor tracker metrics http traces sqlite postgres redis services session library)
 foreach(part ${parts})
   list(APPEND objects $<TARGET_OBJECTS:fenceline_${part}>)
 endforeach()

@@ -53,8 +53,7 @@ std::vector<const Part*> included_parts(const SourceFile& file, const std::vecto
   std::vector<const Part*> found;
   for (auto it = std::sregex_iterator(file.text.begin(), file.text.end(), include); it != std::sregex_iterator();
        ++it) {
-    const std::string home = home_of_public_header((*it)[1].str());
-    if (const Part* part = part_of(home.empty() ? (*it)[1].str() : home + "/", parts)) found.push_back(part);
+    if (const Part* part = part_of((*it)[1].str(), parts)) found.push_back(part);
   }
   return found;
 }
