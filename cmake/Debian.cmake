@@ -44,6 +44,7 @@ set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "jobs, locks and schedules with fencing 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfenceline-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libsqlite3-dev, libpq-dev, libssl-dev, libcurl4-openssl-dev, libcctz-dev, prometheus-cpp-dev, pkg-config")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS nlohmann-json3-dev)  # for fenceline/json.hpp
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "jobs, locks and schedules with fencing tokens (library)
  The library of fenceline for C++23: headers, a static archive, and what
  CMake and pkg-config need.")
