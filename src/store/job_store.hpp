@@ -24,6 +24,7 @@
 #include "base/time.hpp"
 #include "model/fence.hpp"
 #include "model/job.hpp"
+#include "store/reason.hpp"
 
 namespace fenceline {
 
@@ -107,7 +108,7 @@ struct Refusal {
   JobId id;
   Fence sent = 0;
   Fence current = 0;
-  std::string reason;
+  Reason reason = Reason::none;
 
   bool operator==(const Refusal&) const = default;
 };
