@@ -12,15 +12,17 @@ void StoreChecks::see(const Applied& when, const CancelCall& call) {
     KnownJob* job = known(id);
     const bool other =
         job && call.request.only && job->last_act != call.request.request && job->state != *call.request.only;
-    const std::string must = !job                                                           ? "not_found"
-                             : other                                                        ? "state"
-                             : job->state == JobState::done || job->state == JobState::dead ? "finished"
-                                                                                            : "";
+    const Reason must = !job                                                           ? Reason::not_found
+                        : other                                                        ? Reason::state
+                        : job->state == JobState::done || job->state == JobState::dead ? Reason::finished
+                                                                                       : Reason::none;
     const ActRefusal* refusal = find_refusal(call.reply->refused, id, &ActRefusal::id);
-    const std::string is = refusal ? refusal->reason : "";
-    if (is == "finished") tally_.add(Count::cancelled_too_late);
-    if (is != must) return broken("J3", id, "was cancelled with the answer '" + is + "', it must be '" + must + "'");
-    if (must.empty()) see_cancelled(when, *job, call.request.request);
+    const Reason is = refusal ? refusal->reason : Reason::none;
+    if (is == Reason::finished) tally_.add(Count::cancelled_too_late);
+    if (is != must)
+      return broken("J3", id,
+                    "was cancelled with the answer '" + word_of(is) + "', it must be '" + word_of(must) + "'");
+    if (must == Reason::none) see_cancelled(when, *job, call.request.request);
   }
 }
 
@@ -45,7 +47,7 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
   for (const JobId& id : call.request.ids) {
     KnownJob* job = known(id);
     const ActRefusal* refusal = find_refusal(call.reply->refused, id, &ActRefusal::id);
-    const std::string is = refusal ? refusal->reason : "";
+    const Reason is = refusal ? refusal->reason : Reason::none;
     // What the answer to a repeat is does not matter, as long as nothing changes.
     if (job && job->last_act == call.request.request) {
       tally_.add(Count::acts_repeated);
@@ -57,19 +59,19 @@ void StoreChecks::see(const Applied& when, const RetryCall& call) {
     const bool taken = holder && holder->id != id;
     const bool other = job && call.request.only && job->state != *call.request.only;
     const bool held = job && job->state == JobState::waiting && !job->held_for().empty();
-    const std::string must = !job                           ? "not_found"
-                             : other                        ? "state"
-                             : job->state == JobState::done ? "finished"
-                             : held                         ? "effect_in_doubt"
-                             : taken                        ? "key_taken"
-                                                            : "";
-    if (is == "key_taken") tally_.add(Count::keys_taken);
+    const Reason must = !job                           ? Reason::not_found
+                        : other                        ? Reason::state
+                        : job->state == JobState::done ? Reason::finished
+                        : held                         ? Reason::effect_in_doubt
+                        : taken                        ? Reason::key_taken
+                                                       : Reason::none;
+    if (is == Reason::key_taken) tally_.add(Count::keys_taken);
     if (is != must)
-      return broken(taken || is == "key_taken" ? "J6" : "J3", id,
-                    "was retried with the answer '" + is + "', it must be '" + must + "'");
-    if (must == "key_taken" && refusal->holder != holder->id)
+      return broken(taken || is == Reason::key_taken ? "J6" : "J3", id,
+                    "was retried with the answer '" + word_of(is) + "', it must be '" + word_of(must) + "'");
+    if (must == Reason::key_taken && refusal->holder != holder->id)
       broken("J6", id, "was not retried since its key is taken, and the wrong job is named");
-    if (!must.empty()) continue;
+    if (must != Reason::none) continue;
     see_retried(when, *job, call.request.request);
   }
 }

@@ -1,6 +1,7 @@
 // What the ledger may say of side effects: E1, E2, J3. And the floor that an operator raises: L2.
 #include <algorithm>
 
+#include "sim/checks/find_refusal.hpp"
 #include "sim/checks/store_checks.hpp"
 
 namespace fenceline::sim {
@@ -93,15 +94,16 @@ void StoreChecks::see(const Applied& when, const FinishEffectCall& call) {
   // What the call itself knows beats what an operator guessed.
   const bool known_better = ended && effect->by_operator && effect->state == EffectState::none &&
                             request.end == EffectEnd::done && effect->fence == request.fence;
-  const std::string must = !job                                         ? "not_found"
-                           : job->fence != request.fence                ? "superseded"
-                           : !own || (ended && !again && !known_better) ? "other_call"
-                                                                        : "";
-  const std::string is = call.reply->refusal ? call.reply->refusal->reason : "";
+  const Reason must = !job                                         ? Reason::not_found
+                      : job->fence != request.fence                ? Reason::superseded
+                      : !own || (ended && !again && !known_better) ? Reason::other_call
+                                                                   : Reason::none;
+  const Reason is = call.reply->refusal ? call.reply->refusal->reason : Reason::none;
   if (is != must)
-    return broken(must == "superseded" ? "J3" : "E2", request.job,
-                  "had effect " + request.name + " ended with the answer '" + is + "', it must be '" + must + "'");
-  if (!must.empty()) return tally_.add(Count::late_finishes);
+    return broken(must == Reason::superseded ? "J3" : "E2", request.job,
+                  "had effect " + request.name + " ended with the answer '" + word_of(is) + "', it must be '" +
+                      word_of(must) + "'");
+  if (must != Reason::none) return tally_.add(Count::late_finishes);
   if (again) return;
   if (request.end == EffectEnd::held) {
     if (job->state == JobState::running) {

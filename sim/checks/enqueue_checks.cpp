@@ -120,7 +120,7 @@ void StoreChecks::see(const Applied& when, const StepCall& call) {
   if (!call.reply) return;
   for (std::size_t i = 0; i < call.request.steps.size() && i < call.reply->answers.size(); ++i) {
     const StepAnswer& answer = call.reply->answers[i];
-    if (answer.refused.empty()) add_fired(when, call.request.steps[i], answer.duplicates);
+    if (answer.refused == Reason::none) add_fired(when, call.request.steps[i], answer.duplicates);
   }
 }
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <vector>
+
+#include "store/reason.hpp"
 
 namespace fenceline::sim {
 
@@ -12,5 +15,7 @@ const Refused* find_refusal(const std::vector<Refused>& refused, const Key& key,
   const auto found = std::ranges::find(refused, key, member);
   return found == refused.end() ? nullptr : &*found;
 }
+
+inline std::string word_of(Reason reason) { return std::string(to_string(reason)); }
 
 }  // namespace fenceline::sim

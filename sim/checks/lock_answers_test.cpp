@@ -34,8 +34,8 @@ class Judge final : private StoreObserver {
     says<AcquireCall>(request, Result<AcquireReply>(AcquireReply{.grants = {{"l", fence, previous}}, .left = left}));
   }
   void held(const AcquireRequest& request) {
-    says<AcquireCall>(request, Result<AcquireReply>(AcquireReply{.held = LockHeld{.resource = "l", .reason = "held"},
-                                                                 .again_in = kLockTtl}));
+    says<AcquireCall>(request, Result<AcquireReply>(AcquireReply{
+                                   .held = LockHeld{.resource = "l", .reason = Reason::held}, .again_in = kLockTtl}));
   }
   void renewed(const std::string& owner, Fence fence, Duration left = kLockTtl) {
     says<RenewCall>(RenewRequest{.ns = "default", .locks = {{"l", owner, fence}}, .ttl = kLockTtl},
@@ -53,11 +53,11 @@ class Judge final : private StoreObserver {
   }
   std::string our_renewal(const std::string& owner, Fence fence) {
     const RenewReply reply = must(ours().renew({.ns = "default", .locks = {{"l", owner, fence}}, .ttl = kLockTtl}));
-    return reply.refused.empty() ? "" : reply.refused.front().reason;
+    return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
   }
   std::string our_release(const std::string& owner, Fence fence) {
     const ReleaseReply reply = must(ours().release({.ns = "default", .locks = {{"l", owner, fence}}}));
-    return reply.refused.empty() ? "" : reply.refused.front().reason;
+    return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
   }
 
   // The promise that was broken first; empty: none.

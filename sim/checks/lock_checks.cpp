@@ -182,9 +182,9 @@ void LockChecks::see_held(const Applied& when, const AcquireCall& call, const st
   if (!reply.held || !reply.again_in)
     return broken("turn", request.names.front(), "was not granted, and the answer does not say why");
   tally_.add(Count::lock_waits);
-  if (reply.held->reason == "turn") tally_.add(Count::lock_turns);
-  if (reply.held->reason == "barred") tally_.add(Count::lock_bars);
-  if (reply.held->reason == "delayed") tally_.add(Count::lock_delays);
+  if (reply.held->reason == Reason::turn) tally_.add(Count::lock_turns);
+  if (reply.held->reason == Reason::barred) tally_.add(Count::lock_bars);
+  if (reply.held->reason == Reason::delayed) tally_.add(Count::lock_delays);
   const Standing& last = *std::ranges::max_element(standings, {}, &Standing::may_have);
   if (*reply.again_in != std::max<Duration>(last.may_have - when.at, std::chrono::milliseconds{1})) {
     const KnownLock* lock = last.free > when.at ? find(last.resource) : nullptr;
@@ -308,7 +308,7 @@ void LockChecks::see(const Applied& when, const RenewCall& call) {
     tally_.add(refusal ? Count::lock_refusals : Count::lock_renewals);
     tally_.add(Count::lease_operations);
     if (refusal && rightful)
-      broken("L4", sent.resource, "was not renewed for its holder " + sent.owner + ": " + refusal->reason);
+      broken("L4", sent.resource, "was not renewed for its holder " + sent.owner + ": " + word_of(refusal->reason));
     if (!refusal && !rightful)
       broken("L4", sent.resource, "was renewed for " + sent.owner + ", who does not hold it, or not any more");
     if (refusal || !rightful) continue;
@@ -330,7 +330,7 @@ void LockChecks::see(const Applied& when, const ReleaseCall& call) {
     const bool rightful = holder && !find(sent.resource)->to_its_end;
     const LockRefusal* refusal = find_refusal(call.reply->refused, sent, &LockRefusal::sent);
     if (refusal && rightful)
-      broken("L4", sent.resource, "was not released for its holder " + sent.owner + ": " + refusal->reason);
+      broken("L4", sent.resource, "was not released for its holder " + sent.owner + ": " + word_of(refusal->reason));
     if (!refusal && !rightful)
       broken(holder ? "L6" : "L4", sent.resource,
              "was released for " + sent.owner + (holder ? ", though it is held to its end" : ", who does not hold it"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/utc_text.hpp"
+#include "sim/checks/find_refusal.hpp"
 
 namespace fenceline::sim {
 namespace {
@@ -63,11 +64,11 @@ void ScheduleChecks::see(const Applied& when, const StepCall& call) {
     KnownAccount* account = found == accounts_.end() ? nullptr : &found->second;
     if (account && account->last_move == call.request.request) {
       tally_.add(Count::step_repeats);
-      if (!answer.refused.empty())
-        broken("S1", step.schedule, "answered a repeat of its last step as " + answer.refused);
+      if (answer.refused != Reason::none)
+        broken("S1", step.schedule, "answered a repeat of its last step as " + word_of(answer.refused));
       continue;
     }
-    if (!answer.refused.empty()) {
+    if (answer.refused != Reason::none) {
       see_refused(when, account, step, answer);
       continue;
     }
@@ -82,17 +83,18 @@ void ScheduleChecks::see(const Applied& when, const StepCall& call) {
 
 void ScheduleChecks::see_refused(const Applied& when, const KnownAccount* account, const TickStep& step,
                                  const StepAnswer& answer) {
-  tally_.add(answer.refused == "early" ? Count::steps_early : Count::steps_refused);
+  tally_.add(answer.refused == Reason::early ? Count::steps_early : Count::steps_refused);
   const bool there = account && account->schedule;
   const auto over_a_fired_one = [&](const SkippedTicks& range) { return has_fired(*account, range.first, range.last); };
-  const std::string must = !there                                                ? "not_found"
-                           : account->revision != step.revision                  ? "changed"
-                           : account->schedule->row.resolved_to != step.from     ? "moved"
-                           : step.to > when.wall                                 ? "early"
-                           : std::ranges::any_of(step.skipped, over_a_fired_one) ? "covers"
-                                                                                 : "";
+  const Reason must = !there                                                ? Reason::not_found
+                      : account->revision != step.revision                  ? Reason::changed
+                      : account->schedule->row.resolved_to != step.from     ? Reason::moved
+                      : step.to > when.wall                                 ? Reason::early
+                      : std::ranges::any_of(step.skipped, over_a_fired_one) ? Reason::covers
+                                                                            : Reason::none;
   if (must != answer.refused)
-    broken("S2", step.schedule, "refused a step as " + answer.refused + ", it must be '" + must + "'");
+    broken("S2", step.schedule,
+           "refused a step as " + word_of(answer.refused) + ", it must be '" + word_of(must) + "'");
 }
 
 void ScheduleChecks::see_step(const Applied& when, KnownAccount& account, const TickStep& step,

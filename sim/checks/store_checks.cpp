@@ -110,7 +110,7 @@ void StoreChecks::see_refused(const Applied& when, const Refusal& refusal, bool 
   tally_.add(Count::refusals);
   if (verb == "settle" && revoked_.contains({refusal.id, refusal.sent})) tally_.add(Count::late_outcomes);
   if (was_rightful)
-    broken(promise, refusal.id, "refused the " + std::string(verb) + " of its holder as " + refusal.reason);
+    broken(promise, refusal.id, "refused the " + std::string(verb) + " of its holder as " + word_of(refusal.reason));
   const KnownJob* job = find(refusal.id);
   if (!job) return;
   const Result<std::optional<Job>> shown = store_.job(ns_, refusal.id);

@@ -43,7 +43,7 @@ class TakesALateEnd final : public PassingStore {
   using PassingStore::PassingStore;
   Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) override {
     Result<FinishEffectReply> reply = inner_.finish_effect(request);
-    if (reply && reply->refusal && reply->refusal->reason == "superseded") reply->refusal.reset();
+    if (reply && reply->refusal && reply->refusal->reason == Reason::superseded) reply->refusal.reset();
     return reply;
   }
 };

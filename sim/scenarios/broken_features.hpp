@@ -92,7 +92,8 @@ class AcceptsAnOutcomeAfterACancel final : public PassingStore {
   using PassingStore::PassingStore;
   Result<SettleReply> settle(const SettleRequest& request) override {
     Result<SettleReply> reply = inner_.settle(request);
-    if (reply) std::erase_if(reply->refused, [](const Refusal& refusal) { return refusal.reason == "superseded"; });
+    if (reply)
+      std::erase_if(reply->refused, [](const Refusal& refusal) { return refusal.reason == Reason::superseded; });
     return reply;
   }
 };
@@ -200,7 +201,8 @@ class RetriesOntoATakenKey final : public PassingStore {
   using PassingStore::PassingStore;
   Result<ActReply> retry(const ActRequest& request) override {
     Result<ActReply> reply = inner_.retry(request);
-    if (reply) std::erase_if(reply->refused, [](const ActRefusal& refusal) { return refusal.reason == "key_taken"; });
+    if (reply)
+      std::erase_if(reply->refused, [](const ActRefusal& refusal) { return refusal.reason == Reason::key_taken; });
     return reply;
   }
 };

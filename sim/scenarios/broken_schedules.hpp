@@ -15,7 +15,7 @@ class TakesAStepFromAnywhere final : public PassingStore {
     Result<StepReply> reply = inner_.step_ticks(request);
     if (!reply) return reply;
     for (StepAnswer& answer : reply->answers) {
-      if (answer.refused == "moved") answer.refused.clear();
+      if (answer.refused == Reason::moved) answer.refused = Reason::none;
     }
     return reply;
   }
@@ -28,7 +28,7 @@ class EnqueuesTheJobOfATickTwice final : public PassingStore {
   Result<StepReply> step_ticks(const StepRequest& request) override {
     Result<StepReply> reply = inner_.step_ticks(request);
     for (std::size_t i = 0; reply && i < reply->answers.size(); ++i) {
-      if (!reply->answers[i].refused.empty() || request.steps[i].fired.empty()) continue;
+      if (reply->answers[i].refused != Reason::none || request.steps[i].fired.empty()) continue;
       NewJob second = request.steps[i].fired.front().job;
       second.id.bytes.back() ^= 1;
       (void)inner_.enqueue({.ns = request.ns, .jobs = {second}});
@@ -56,7 +56,7 @@ class TakesWhatIsEarly final : public PassingStore {
     Result<StepReply> reply = inner_.step_ticks(request);
     if (!reply) return reply;
     for (StepAnswer& answer : reply->answers) {
-      if (answer.refused == "early") answer.refused.clear();
+      if (answer.refused == Reason::early) answer.refused = Reason::none;
     }
     return reply;
   }

@@ -105,7 +105,7 @@ class RevivesTheLease final : public PassingStore {
   using PassingStore::PassingStore;
   Result<ExtendReply> extend(const ExtendRequest& request) override {
     Result<ExtendReply> reply = inner_.extend(request);
-    if (reply) std::erase_if(reply->refused, [](const Refusal& refusal) { return refusal.reason == "expired"; });
+    if (reply) std::erase_if(reply->refused, [](const Refusal& refusal) { return refusal.reason == Reason::expired; });
     return reply;
   }
 };

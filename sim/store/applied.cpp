@@ -11,13 +11,15 @@ std::string text_of(const JobId& id, Fence fence) { return " " + short_id(id) + 
 
 std::string text_of(const std::vector<Refusal>& refused) {
   std::string text;
-  for (const Refusal& refusal : refused) text += " refused" + text_of(refusal.id, refusal.sent) + " " + refusal.reason;
+  for (const Refusal& refusal : refused)
+    text += " refused" + text_of(refusal.id, refusal.sent) + " " + std::string(to_string(refusal.reason));
   return text;
 }
 
 std::string text_of(const std::vector<ActRefusal>& refused) {
   std::string text;
-  for (const ActRefusal& refusal : refused) text += " refused " + short_id(refusal.id) + " " + refusal.reason;
+  for (const ActRefusal& refusal : refused)
+    text += " refused " + short_id(refusal.id) + " " + std::string(to_string(refusal.reason));
   return text;
 }
 
@@ -37,7 +39,8 @@ std::string text_of(const std::vector<LockHolding>& locks) {
 std::string text_of(const std::vector<LockRefusal>& refused) {
   std::string text;
   for (const LockRefusal& refusal : refused)
-    text += " refused " + refusal.sent.resource + " of " + refusal.sent.owner + " " + refusal.reason;
+    text += " refused " + refusal.sent.resource + " of " + refusal.sent.owner + " " +
+            std::string(to_string(refusal.reason));
   return text;
 }
 
@@ -119,7 +122,8 @@ struct Describe {
     return "begin_effect " + call.request.name + " by " + call.request.call +
            text_of(call.request.job, call.request.fence) + " " + std::string(to_string(call.request.in_doubt)) + ": " +
            answer(call, [](const BeginEffectReply& reply) {
-             return std::string(to_string(reply.verdict)) + (reply.refusal ? " " + reply.refusal->reason : "");
+             return std::string(to_string(reply.verdict)) +
+                    (reply.refusal ? " " + std::string(to_string(reply.refusal->reason)) : "");
            });
   }
   std::string operator()(const FinishEffectCall& call) const {
@@ -128,7 +132,7 @@ struct Describe {
            text_of(call.request.job, call.request.fence) + " " +
            std::string(kEnds[static_cast<std::size_t>(call.request.end)]) + ": " +
            answer(call, [](const FinishEffectReply& reply) {
-             return reply.refusal ? "refused " + reply.refusal->reason : std::string("ok");
+             return reply.refusal ? "refused " + std::string(to_string(reply.refusal->reason)) : std::string("ok");
            });
   }
   std::string operator()(const ResolveEffectCall& call) const {
@@ -146,7 +150,8 @@ struct Describe {
             (request.to_its_end ? " to its end" : "") + (request.wait ? " waits" : "");
     return text + ": " + answer(call, [](const AcquireReply& reply) {
              if (reply.held)
-               return reply.held->resource + " " + reply.held->reason + ", " + std::to_string(reply.ahead) + " ahead";
+               return reply.held->resource + " " + std::string(to_string(reply.held->reason)) + ", " +
+                      std::to_string(reply.ahead) + " ahead";
              std::string granted = "granted";
              for (const LockGrant& grant : reply.grants)
                granted += " " + grant.resource + "/" + std::to_string(grant.fence);
@@ -172,8 +177,10 @@ struct Describe {
     return "step_ticks by " + call.request.owner + ": " + answer(call, [&](const StepReply& reply) {
              std::string all = "ok";
              for (std::size_t i = 0; i < reply.answers.size(); ++i)
-               all += " " + text_of(call.request.steps[i]) +
-                      (reply.answers[i].refused.empty() ? "" : " " + reply.answers[i].refused);
+               all +=
+                   " " + text_of(call.request.steps[i]) +
+                   (reply.answers[i].refused == Reason::none ? ""
+                                                             : " " + std::string(to_string(reply.answers[i].refused)));
              return all;
            });
   }

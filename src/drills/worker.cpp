@@ -71,7 +71,7 @@ Result<int> race(Invocation& invocation, Store& store, const std::string& who, D
   trace({.event = "stale_write_refused",
          .stale_fence = refusal.sent,
          .current_fence = refusal.current,
-         .reason = refusal.reason},
+         .reason = std::string(to_string(refusal.reason))},
         who);
   trace({.event = "worker_exit", .status = "stale"}, who);
   return kExitLost;

@@ -18,11 +18,14 @@ JobPart part(const NewJob& job) {
 JobPart part(const Holding& holding) { return {.id = to_string(holding.id), .fence = holding.fence}; }
 JobPart part(const JobId& id) { return {.id = to_string(id)}; }
 JobPart part(const Refusal& refusal) {
-  return {.id = to_string(refusal.id), .fence = refusal.sent, .reason = refusal.reason, .current = refusal.current};
+  return {.id = to_string(refusal.id),
+          .fence = refusal.sent,
+          .reason = std::string(to_string(refusal.reason)),
+          .current = refusal.current};
 }
 JobPart part(const ActRefusal& refusal) {
   return {.id = to_string(refusal.id),
-          .reason = refusal.reason,
+          .reason = std::string(to_string(refusal.reason)),
           .holder = refusal.holder ? to_string(*refusal.holder) : ""};
 }
 JobPart part(const Note& note) { return {.id = to_string(note.id), .fence = note.fence}; }
@@ -62,7 +65,7 @@ JobPart part(const LockGrant& grant) {
 JobPart part(const LockRefusal& refusal) {
   return {.id = refusal.sent.resource,
           .fence = refusal.sent.fence,
-          .reason = refusal.reason,
+          .reason = std::string(to_string(refusal.reason)),
           .current = refusal.current,
           .holder = refusal.sent.owner};
 }

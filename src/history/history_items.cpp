@@ -74,7 +74,7 @@ Result<ChangeItemsReply> HistoryStore::change_items(const ChangeItemsRequest& re
       const auto sent = std::ranges::find(request.changes, refusal.id, &ItemChange::id);
       event.refused.push_back({.id = to_string(refusal.id),
                                .fence = sent == request.changes.end() ? 0 : sent->fence.value_or(0),
-                               .reason = refusal.reason,
+                               .reason = std::string(to_string(refusal.reason)),
                                .current = refusal.current,
                                .revision = refusal.revision});
     }

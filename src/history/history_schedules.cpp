@@ -103,15 +103,15 @@ Result<StepReply> HistoryStore::step_ticks(const StepRequest& request) {
       continue;
     }
     const StepAnswer& answer = reply->answers[i];
-    if (!answer.refused.empty()) event = {.kind = Kind::fail, .code = answer.refused};
+    if (answer.refused != Reason::none) event = {.kind = Kind::fail, .code = std::string(to_string(answer.refused))};
     event.stands = micros(answer.resolved_to);
     event.wall = micros(reply->now);
     event.revision = answer.revision;
     put_duplicates(event, request.steps[i], answer.duplicates);
     recorder_.answer(calls[i].first, std::move(event));
     // What came too early may come again when it is due, if the way to the store doubles it.
-    if (answer.refused == "early") calls[i].second.failed(unknown_event());
-    else calls[i].second.answered(answer.refused.empty(), answer.duplicates, repeat);
+    if (answer.refused == Reason::early) calls[i].second.failed(unknown_event());
+    else calls[i].second.answered(answer.refused == Reason::none, answer.duplicates, repeat);
   }
   return reply;
 }

@@ -26,8 +26,8 @@ JobId fresh_job_id(Runtime& runtime) {
 
 Error error_of(const ActRefusal& refusal, std::string_view verb) {
   const std::string job = "job " + to_string(refusal.id);
-  if (refusal.reason == "not_found") return {Code::not_found, "there is no " + job};
-  if (refusal.reason == "key_taken")
+  if (refusal.reason == Reason::not_found) return {Code::not_found, "there is no " + job};
+  if (refusal.reason == Reason::key_taken)
     return {Code::conflict, job + " cannot be tried again: job " + (refusal.holder ? to_string(*refusal.holder) : "?") +
                                 " has its key"};
   return {Code::refused, job + " is finished; it cannot be " + std::string(verb)};

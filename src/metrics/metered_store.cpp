@@ -26,10 +26,11 @@ std::optional<std::string_view> trouble_of(const Error& error) {
 }
 
 // A doubt about an effect ended the delivery, under its own fence: no late write.
-bool is_late(const Refusal& refusal) { return refusal.reason != "settled" || refusal.sent != refusal.current; }
-bool is_late_word(const LockRefusal& refusal) { return refusal.reason != "to_its_end"; }
+bool is_late(const Refusal& refusal) { return refusal.reason != Reason::settled || refusal.sent != refusal.current; }
+bool is_late_word(const LockRefusal& refusal) { return refusal.reason != Reason::to_its_end; }
 bool is_late_change(const ItemRefusal& refusal) {
-  return refusal.reason != "changed" && refusal.reason != "effect_in_doubt" && refusal.reason != "state";
+  return refusal.reason != Reason::changed && refusal.reason != Reason::effect_in_doubt &&
+         refusal.reason != Reason::state;
 }
 
 // That of the schedulers saves them work, and guards nothing.

@@ -170,7 +170,7 @@ Result<EffectAnswer> EffectRunner::go_on(const EffectAsk& ask, const std::string
     case EffectVerdict::busy:
     case EffectVerdict::lost: break;
   }
-  return lost(ask, begun.refusal ? begun.refusal->reason : "");
+  return lost(ask, begun.refusal ? std::string(to_string(begun.refusal->reason)) : "");
 }
 
 Result<EffectAnswer> EffectRunner::act(const EffectAsk& ask, const std::string& call, bool again) {
@@ -244,14 +244,14 @@ Result<EffectAnswer> EffectRunner::finish(const EffectAsk& ask, const std::strin
   if (!reply || reply->refusal) {
     std::vector<LogField> about = fields(ask);
     about.push_back({"end", kEnds[static_cast<std::size_t>(end)]});
-    about.push_back({"reason", reply ? reply->refusal->reason : std::string(to_string(reply.error().code))});
+    about.push_back({"reason", std::string(reply ? to_string(reply->refusal->reason) : to_string(reply.error().code))});
     log_.warn("effect_not_recorded", std::move(about));
   }
   if (!reply)
     return fail(done ? Code::in_doubt : reply.error().code,
                 named(ask) + (done ? " happened, and that" : " was begun, and its end") +
                     " could not be recorded: " + reply.error().message);
-  if (reply->refusal) return lost(ask, reply->refusal->reason);
+  if (reply->refusal) return lost(ask, std::string(to_string(reply->refusal->reason)));
   if (end == EffectEnd::held) return held(ask, report.why);
   log_.info(done ? "effect_done" : "effect_none", fields(ask));
   if (!done)

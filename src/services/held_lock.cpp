@@ -29,7 +29,7 @@ Result<void> send_release(LockParts& parts, const LockState& state) {
     request.timeout = std::clamp(std::min(state.times.ttl / 3, until - now), Duration{seconds{1}}, kReleaseBudget / 2);
     const Result<ReleaseReply> reply = parts.store.release(request);
     if (reply && reply->refused.empty()) return {};
-    if (reply) return std::unexpected(lost_error(state, reply->refused.front().reason));
+    if (reply) return std::unexpected(lost_error(state, std::string(to_string(reply->refused.front().reason))));
     const Instant again = parts.runtime.now() + backoff(sends, kBackoffMost, parts.runtime.random());
     if (sends == kReleaseSends || !may_repeat(reply.error().code) || again >= until)
       return std::unexpected(reply.error());

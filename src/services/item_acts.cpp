@@ -12,16 +12,16 @@ namespace {
 
 Error refusal_error(const ItemRefusal& refusal, const std::string& ns) {
   const std::string id = to_string(refusal.id);
-  if (refusal.reason == "not_found")
+  if (refusal.reason == Reason::not_found)
     return {Code::not_found, "no job " + id + " in namespace " + ns + "; 'fenceline jobs' lists them"};
-  if (refusal.reason == "finished")
+  if (refusal.reason == Reason::finished)
     return {Code::conflict,
             "item " + id + " is finished; a dead or cancelled one goes on with: fenceline job retry " + id};
-  if (refusal.reason == "effect_in_doubt")
+  if (refusal.reason == Reason::effect_in_doubt)
     return {Code::conflict, "item " + id + " waits for an effect that may have happened; 'fenceline job explain " + id +
                                 "' names it and how to resolve it"};
   return {Code::lost, "the work on item " + id + " is over: it is under fence " + std::to_string(refusal.current) +
-                          " now (" + refusal.reason + "); stop working on it"};
+                          " now (" + std::string(to_string(refusal.reason)) + "); stop working on it"};
 }
 
 // Where an item was when its person decided: two who reject it at once send it back once.
@@ -63,7 +63,7 @@ ItemActs::ItemActs(Runtime& runtime, Store& store, std::string ns, std::stop_tok
 Result<ItemReport> ItemActs::look(const JobId& id) {
   Result<ItemsReply> read = store_.items({.ns = ns_, .ids = {id}});
   if (!read) return std::unexpected(read.error());
-  if (read->items.empty()) return std::unexpected(refusal_error({.id = id, .reason = "not_found"}, ns_));
+  if (read->items.empty()) return std::unexpected(refusal_error({.id = id, .reason = Reason::not_found}, ns_));
   ItemReport report{.item = std::move(read->items.front()), .now = read->now};
   Result<std::optional<KnownPipeline>> pipeline = read_pipeline(store_, ns_, report.item.job.queue);
   if (!pipeline) return std::unexpected(pipeline.error());
@@ -90,7 +90,8 @@ Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::option
     if (fence && report->now_item.record.moved_under == *fence &&
         (job.state != JobState::running || job.fence != *fence))
       return report;  // by a try whose answer got lost
-    if (!fence && is_finished(job.state)) return std::unexpected(refusal_error({.id = id, .reason = "finished"}, ns_));
+    if (!fence && is_finished(job.state))
+      return std::unexpected(refusal_error({.id = id, .reason = Reason::finished}, ns_));
     const MaybeStep step = decide(report->spec, report->now_item, report->now);
     if (!step) return fail(step.error().code, "item " + to_string(id) + ": " + step.error().message);
     if (!*step) return report;
@@ -109,8 +110,8 @@ Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::option
       after->changed = true;
       return after;
     }
-    const std::string& reason = reply->refused.front().reason;
-    if (reason != "changed" && reason != "state" && !(reason == "settled" && fence))
+    const Reason reason = reply->refused.front().reason;
+    if (reason != Reason::changed && reason != Reason::state && !(reason == Reason::settled && fence))
       return std::unexpected(refusal_error(reply->refused.front(), ns_));
   }
   return fail(Code::conflict, "item " + to_string(id) + " is changed by others all the time; try again");

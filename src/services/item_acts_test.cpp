@@ -87,7 +87,7 @@ TEST_F(ItemActsTest, AMoveOfARunningItemEndsItsDelivery) {
   const Job held = claim("review").at(0);
   must(acts.move(id, "ready", ana));
   EXPECT_EQ(job(id).stage, "");
-  EXPECT_EQ(settle(held).refused.at(0).reason, "superseded");
+  EXPECT_EQ(settle(held).refused.at(0).reason, Reason::superseded);
   EXPECT_EQ(job(id).stage, "");
   EXPECT_EQ(record(id).returned->from, "review");
 }
@@ -262,7 +262,7 @@ TEST_F(PipelineActsTest, J8_ACheckThatRunsWhenItsGateIsTakenAwayKeepsNobodyWaiti
   EXPECT_EQ(apply(spec).refitted, 1);
   EXPECT_EQ(job(id).stage, "announce");
   EXPECT_EQ(job(id).state, JobState::ready);
-  EXPECT_EQ(settle(held).refused.at(0).reason, "superseded");
+  EXPECT_EQ(settle(held).refused.at(0).reason, Reason::superseded);
 }
 
 TEST_F(PipelineActsTest, J8_ALookThatIsGivenBackAtAGateThatIsNoMoreLetsItsItemIn) {

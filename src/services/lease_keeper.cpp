@@ -65,7 +65,7 @@ void LeaseKeeper::apply(const Holdings::Renewal& renewal, const ExtendReply& rep
       if (!context_.holdings.refused(delivery, answered_at)) continue;
       delivery->stop.request_stop();
       context_.log_refusal("extend", *refusal);
-      if (!ended_by_hold(*refusal)) context_.log_loss(*delivery, refusal->reason);
+      if (!ended_by_hold(*refusal)) context_.log_loss(*delivery, std::string(to_string(refusal->reason)));
     } else if (context_.holdings.renewed(delivery, answered_at, reply.left)) {
       delivery->trust.move_to(trusted);
     }

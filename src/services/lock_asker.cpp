@@ -245,11 +245,11 @@ Error LockAsker::why_not() const {
   if (error_) return {error_->code, lock + " cannot be had: " + error_->message};
   if (late_ || !held_) return {Code::unavailable, lock + " was granted too late to be used: the store is slow"};
   const std::string which = "lock " + held_->resource;
-  if (held_->reason == "turn") return {Code::held, which + " is free, but others wait for it"};
-  if (held_->reason == "barred")
+  if (held_->reason == Reason::turn) return {Code::held, which + " is free, but others wait for it"};
+  if (held_->reason == Reason::barred)
     return {Code::held,
             which + " is kept" + for_how_long() + " after its last holder, fence " + std::to_string(held_->fence)};
-  if (held_->reason == "delayed")
+  if (held_->reason == Reason::delayed)
     return {Code::held,
             which + " rests" + for_how_long() + " after its holder was lost, fence " + std::to_string(held_->fence)};
   return {Code::held, which + " is held by " + (held_->place.empty() ? held_->owner : held_->place) + ", fence " +

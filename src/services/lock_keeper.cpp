@@ -43,7 +43,7 @@ void LockKeeper::renew(const LockHoldings::Group& group) {
 void LockKeeper::apply(const LockHoldings::Group& group, const RenewReply& reply, Instant asked_at,
                        Instant answered_at) {
   std::map<LockHolding, std::string> refused;
-  for (const LockRefusal& refusal : reply.refused) refused.emplace(refusal.sent, refusal.reason);
+  for (const LockRefusal& refusal : reply.refused) refused.emplace(refusal.sent, to_string(refusal.reason));
   const Grant grant{.left = reply.left, .waited = reply.waited};
   for (const LockStatePtr& state : group.locks) {
     const Instant trusted = trusted_until(asked_at, answered_at, grant, state->times);

@@ -83,7 +83,7 @@ Result<std::int64_t> PipelineActs::refit(const PipelineSpec& spec, const Result<
       if (!changed) return std::unexpected(changed.error());
       refitted += static_cast<std::int64_t>(change.changes.size() - changed->refused.size());
       again = again || std::ranges::any_of(changed->refused, [](const ItemRefusal& refusal) {
-                return refusal.reason == "changed" || refusal.reason == "state";
+                return refusal.reason == Reason::changed || refusal.reason == Reason::state;
               });
     }
     if (!again) break;

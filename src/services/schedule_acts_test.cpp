@@ -463,7 +463,7 @@ TEST_F(ScheduleActsTest, S2_TheAccountIsExactWhateverHappens) {
           break;
         default: clock.advance(Duration{random() % 7'200'000'000});
       }
-      if (!row(name).paused) done[step(name).refused] += 1;
+      if (!row(name).paused) done[std::string(to_string(step(name).refused))] += 1;
       const ScheduleRow now = row(name);
       const KnownSchedule schedule = must(known(now));
       std::int64_t ended = 0;

@@ -178,7 +178,7 @@ void Scheduler::send(const std::vector<TickStep>& steps, const std::stop_token& 
     answered();
     heard(asked, reply->now);
     // What was believed before is worth nothing then: but first it tells whether the clock was set back.
-    if (std::ranges::any_of(reply->answers, [](const StepAnswer& answer) { return answer.refused == "early"; })) {
+    if (std::ranges::any_of(reply->answers, [](const StepAnswer& answer) { return answer.refused == Reason::early; })) {
       time_.forget();
       time_.heard(asked, runtime_.now(), reply->now);
     }
@@ -197,17 +197,19 @@ void Scheduler::send(const std::vector<TickStep>& steps, const std::stop_token& 
 }
 
 void Scheduler::apply(const TickStep& step, const StepAnswer& answer, WallTime now) {
-  if (answer.refused.empty()) {
+  if (answer.refused == Reason::none) {
     counters_.steps += 1;
     count_taken(step, answer, now);
   } else {
     counters_.steps_refused += 1;
-    log_.debug("step_refused", {{"schedule", step.schedule}, {"owner", options_.owner}, {"reason", answer.refused}});
+    log_.debug(
+        "step_refused",
+        {{"schedule", step.schedule}, {"owner", options_.owner}, {"reason", std::string(to_string(answer.refused))}});
   }
-  if (answer.refused == "not_found") return forget(step.schedule);
+  if (answer.refused == Reason::not_found) return forget(step.schedule);
   book_.moved(step.schedule, answer.resolved_to, answer.fired_to);
-  if (answer.refused == "covers") book_.rest(step.schedule, now + kRest);
-  if (answer.refused == "covers" || !answer.duplicates.empty()) book_.remember(step.schedule, std::nullopt);
+  if (answer.refused == Reason::covers) book_.rest(step.schedule, now + kRest);
+  if (answer.refused == Reason::covers || !answer.duplicates.empty()) book_.remember(step.schedule, std::nullopt);
   if (answer.revision != step.revision) {
     again_.insert(step.schedule);
     book_.rest(step.schedule, now + kRest);  // it is read again before

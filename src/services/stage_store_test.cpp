@@ -55,7 +55,7 @@ TEST_F(StageStoreTest, P2_TheAdvanceAndTheReleaseAreOneStepUnderTheFence) {
   const Job taken = claim("ready", "other").at(0);
   const SettleReply late = settle(held);
   ASSERT_EQ(late.refused.size(), 1U);
-  EXPECT_EQ(late.refused[0].reason, "superseded");
+  EXPECT_EQ(late.refused[0].reason, Reason::superseded);
   EXPECT_EQ(job(id).stage, "") << "a late outcome advances nothing";
   EXPECT_TRUE(settle(taken, {}, "other").refused.empty());
   EXPECT_EQ(job(id).stage, "review");
@@ -443,7 +443,7 @@ TEST_F(StageStoreTest, J8_AScheduleThatNamesTheFirstStageFiresJobsThatAreWorkedO
                                                     .request = "s",
                                                     .owner = "w",
                                                     .place = "here"}));
-  EXPECT_EQ(stepped.answers.at(0).refused, "");
+  EXPECT_EQ(stepped.answers.at(0).refused, Reason::none);
   EXPECT_EQ(job(id).stage, "");
 }
 

@@ -44,7 +44,9 @@ std::optional<Error> WorkerContext::failure() const {
   return failure_;
 }
 
-bool ended_by_hold(const Refusal& refusal) { return refusal.reason == "settled" && refusal.sent == refusal.current; }
+bool ended_by_hold(const Refusal& refusal) {
+  return refusal.reason == Reason::settled && refusal.sent == refusal.current;
+}
 
 void WorkerContext::log_held(std::string_view verb, const Holding& delivery) {
   {
@@ -69,7 +71,7 @@ void WorkerContext::log_refusal(std::string_view verb, const Refusal& refusal) {
                                    {"verb", verb},
                                    {"stale_fence", refusal.sent},
                                    {"current_fence", refusal.current},
-                                   {"reason", refusal.reason}});
+                                   {"reason", std::string(to_string(refusal.reason))}});
 }
 
 void WorkerContext::hint_claim() {

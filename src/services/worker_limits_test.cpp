@@ -53,7 +53,7 @@ TEST_F(WorkerOnMemory, WithStrictAHandlerThatWorksOnWithoutItsLeaseEndsTheProces
   store.on_extend = [&](const ExtendRequest& request) -> std::optional<ExtendReply> {
     if (refusals++ > 0) return std::nullopt;
     return ExtendReply{.refused = {{request.jobs.front().id, request.jobs.front().fence, request.jobs.front().fence + 1,
-                                    "superseded"}}};
+                                    Reason::superseded}}};
   };
   std::atomic<bool> ended{false};
   options.strict = true;
@@ -76,7 +76,7 @@ TEST_F(WorkerOnMemory, WithoutStrictItIsOnlyLogged) {
   store.on_extend = [&](const ExtendRequest& request) -> std::optional<ExtendReply> {
     if (refusals++ > 0) return std::nullopt;
     return ExtendReply{.refused = {{request.jobs.front().id, request.jobs.front().fence, request.jobs.front().fence + 1,
-                                    "superseded"}}};
+                                    Reason::superseded}}};
   };
   options.end_process = [] { FAIL() << "nobody asked for that"; };
   std::atomic<int> runs{0};

@@ -263,7 +263,7 @@ TEST_F(WorkerOnMemory, L4_ARefusedRenewalStopsTheHandlerAndItsOutcomeIsNotSent) 
   store.on_extend = [&](const ExtendRequest& request) -> std::optional<ExtendReply> {
     if (!refuse.exchange(false)) return std::nullopt;
     return ExtendReply{.refused = {{request.jobs.front().id, request.jobs.front().fence, request.jobs.front().fence + 1,
-                                    "superseded"}}};
+                                    Reason::superseded}}};
   };
   std::atomic<int> runs{0};
   const WorkReport report = must(work([&](const Delivered& run) {

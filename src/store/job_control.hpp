@@ -16,6 +16,7 @@
 #include "model/fence.hpp"
 #include "model/job.hpp"
 #include "store/job_store.hpp"
+#include "store/reason.hpp"
 #include "store/trail.hpp"
 
 namespace fenceline {
@@ -37,7 +38,7 @@ struct ActRequest {
 //   effect_in_doubt  (retry) it waits for an effect: say first what became of that
 struct ActRefusal {
   JobId id;
-  std::string reason;
+  Reason reason = Reason::none;
   std::optional<JobId> holder;
 
   bool operator==(const ActRefusal&) const = default;

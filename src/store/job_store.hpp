@@ -25,6 +25,7 @@
 #include "fenceline/listing.hpp"
 #include "model/fence.hpp"
 #include "model/job.hpp"
+#include "store/reason.hpp"
 
 namespace fenceline {
 
@@ -98,7 +99,7 @@ struct Refusal {
   JobId id;
   Fence sent = 0;
   Fence current = 0;
-  std::string reason;
+  Reason reason = Reason::none;
 
   bool operator==(const Refusal&) const = default;
 };

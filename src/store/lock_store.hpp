@@ -41,6 +41,7 @@
 #include "model/fence.hpp"
 #include "model/lock.hpp"
 #include "store/job_store.hpp"
+#include "store/reason.hpp"
 #include "store/trail.hpp"
 
 namespace fenceline {
@@ -68,8 +69,8 @@ struct AcquireRequest {
 struct LockHeld {
   std::string resource;  // of the first of its names that is not to be had; of several slots, the one that is free
                          // first, then the smallest number
-  std::string
-      reason;         // "held", "barred" (hold to its end or at least), "delayed", "turn" (it is free, and others wait)
+  // held; barred (hold to its end or at least); delayed; turn (it is free, and others wait)
+  Reason reason = Reason::none;
   Fence fence = 0;    // the newest of that resource
   std::string owner;  // of its holder with a live lease (of shared ones the one whose lease ends last, then the
                       // smallest owner); empty if it has none
@@ -108,7 +109,7 @@ struct LockHolding {
 struct LockRefusal {
   LockHolding sent;
   Fence current = 0;
-  std::string reason;
+  Reason reason = Reason::none;
 
   bool operator==(const LockRefusal&) const = default;
 };

@@ -17,6 +17,7 @@
 #include "model/fence.hpp"
 #include "model/job.hpp"
 #include "store/job_store.hpp"
+#include "store/reason.hpp"
 #include "store/trail.hpp"
 
 namespace fenceline {
@@ -90,7 +91,7 @@ struct ChangeItemsRequest {
 //   changed          the record's revision is another one
 struct ItemRefusal {
   JobId id;
-  std::string reason;
+  Reason reason = Reason::none;
   Fence current = 0;          // the job's newest fence
   std::int64_t revision = 0;  // the record's
 

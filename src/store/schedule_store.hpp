@@ -32,6 +32,7 @@
 #include "model/job.hpp"
 #include "model/schedule.hpp"
 #include "store/job_store.hpp"
+#include "store/reason.hpp"
 #include "store/trail.hpp"
 
 namespace fenceline {
@@ -100,7 +101,7 @@ struct StepRequest {
 //   early      `to` lies ahead of the store's clock
 //   covers     a skipped range goes over a tick that fired
 struct StepAnswer {
-  std::string refused;               // empty: taken, now or by the same request before
+  Reason refused = Reason::none;     // none: taken, now or by the same request before
   std::vector<WallTime> duplicates;  // fired ticks of a step that was taken, which had fired before, or lie at or
                                      // before the bar: no job was added
   std::int64_t revision = 0;         // as they are now; 0: not found

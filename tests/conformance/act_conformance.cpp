@@ -33,7 +33,7 @@ TEST_P(ActConformance, J3_ARunningJobIsCancelledUnderANewFenceAtOnce) {
   EXPECT_EQ(extended("a", holding_of(claim)), "superseded");
   const RecordReply noted =
       must(store().record({.ns = "default", .notes = {{.id = id, .fence = claim.job.fence, .log = "late"}}}));
-  EXPECT_EQ(noted.refused, (std::vector<Refusal>{{id, claim.job.fence, job.fence, "superseded"}}));
+  EXPECT_EQ(noted.refused, (std::vector<Refusal>{{id, claim.job.fence, job.fence, Reason::superseded}}));
   EXPECT_EQ(look(id), job);
 }
 
@@ -63,9 +63,9 @@ TEST_P(ActConformance, CancelledAgainIsFineAndFinishedJobsAreRefused) {
   const JobId ready = added(new_job());
   const ActReply reply =
       must(store().cancel({.ns = "default", .ids = {done, nobody, ready, dead}, .request = "1", .act = kAct}));
-  EXPECT_EQ(reply.refused, (std::vector<ActRefusal>{{done, "finished", std::nullopt},
-                                                    {nobody, "not_found", std::nullopt},
-                                                    {dead, "finished", std::nullopt}}));
+  EXPECT_EQ(reply.refused, (std::vector<ActRefusal>{{done, Reason::finished, std::nullopt},
+                                                    {nobody, Reason::not_found, std::nullopt},
+                                                    {dead, Reason::finished, std::nullopt}}));
   EXPECT_EQ(look(ready).state, JobState::cancelled);
   EXPECT_EQ(look(done).state, JobState::done);
 }
@@ -239,7 +239,7 @@ TEST_P(ActConformance, AnActOnJobsOfOneStateLeavesOthersAsTheyAre) {
   const ActRequest request{
       .ns = "default", .ids = {runs, dead, nobody}, .request = "1", .only = JobState::dead, .act = kAct};
   EXPECT_EQ(must(store().retry(request)).refused,
-            (std::vector<ActRefusal>{{runs, "state", std::nullopt}, {nobody, "not_found", std::nullopt}}));
+            (std::vector<ActRefusal>{{runs, Reason::state, std::nullopt}, {nobody, Reason::not_found, std::nullopt}}));
   EXPECT_EQ(look(dead).state, JobState::ready);
   EXPECT_EQ(must(store().retry(request)).refused.size(), 2u) << "the one that is ready now was retried by this request";
   EXPECT_EQ(ended(claim), "") << "the running delivery was not revoked";
@@ -247,7 +247,7 @@ TEST_P(ActConformance, AnActOnJobsOfOneStateLeavesOthersAsTheyAre) {
   cancel.request = "2";
   cancel.only = JobState::ready;
   EXPECT_EQ(must(store().cancel(cancel)).refused,
-            (std::vector<ActRefusal>{{runs, "state", std::nullopt}, {nobody, "not_found", std::nullopt}}));
+            (std::vector<ActRefusal>{{runs, Reason::state, std::nullopt}, {nobody, Reason::not_found, std::nullopt}}));
   EXPECT_EQ(look(dead).state, JobState::cancelled);
 }
 

@@ -47,13 +47,13 @@ std::string StoreConformance::settled(const std::string& owner, const Holding& h
                                       const std::string& ns) {
   const SettleReply reply =
       must(store().settle({.ns = ns, .owner = owner, .settlements = {{holding.id, holding.fence, outcome}}}));
-  return reply.refused.empty() ? "" : reply.refused.front().reason;
+  return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
 }
 
 std::string StoreConformance::extended(const std::string& owner, const Holding& holding, Duration ttl,
                                        const std::string& ns) {
   const ExtendReply reply = must(store().extend({.ns = ns, .owner = owner, .jobs = {holding}, .ttl = ttl}));
-  return reply.refused.empty() ? "" : reply.refused.front().reason;
+  return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
 }
 
 std::string StoreConformance::ended(const ClaimedJob& claimed, const Outcome& outcome) {
@@ -77,13 +77,13 @@ std::vector<JobId> StoreConformance::claimable_ids(const std::string& queue) {
 std::string StoreConformance::cancelled(const JobId& id, const std::string& request) {
   const ActReply reply = must(store().cancel(
       {.ns = "default", .ids = {id}, .request = request.empty() ? to_string(new_id()) : request, .act = kAct}));
-  return reply.refused.empty() ? "" : reply.refused.front().reason;
+  return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
 }
 
 std::string StoreConformance::retried(const JobId& id, const std::string& request) {
   const ActReply reply = must(store().retry(
       {.ns = "default", .ids = {id}, .request = request.empty() ? to_string(new_id()) : request, .act = kAct}));
-  return reply.refused.empty() ? "" : reply.refused.front().reason;
+  return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
 }
 
 void StoreConformance::set_queue(const QueueChange& change, const std::string& queue) {

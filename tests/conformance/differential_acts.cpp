@@ -52,7 +52,7 @@ void DifferentialStream::record() {
   }
   const auto reply = both("record", text_of(request), [&](Store& store) { return store.record(request); });
   if (!reply) return;
-  for (const Refusal& refusal : reply->refused) note("record", refusal.reason);
+  for (const Refusal& refusal : reply->refused) note("record", std::string(to_string(refusal.reason)));
   if (reply->refused.size() < request.notes.size()) note("record", reply->refused.empty() ? "ok" : "mixed");
   for (const JobId& id : long_ones) compare_log(request.ns, id);
 }
@@ -89,7 +89,7 @@ void DifferentialStream::send_act(const std::string& verb, const ActRequest& req
   if (repeat) note(verb, "repeat");
   std::set<JobId> refused;
   for (const ActRefusal& refusal : reply->refused) {
-    note(verb, refusal.reason);
+    note(verb, std::string(to_string(refusal.reason)));
     refused.insert(refusal.id);
   }
   for (const auto& [id, job] : before) {

@@ -64,7 +64,7 @@ void DifferentialStream::begin_effect() {
   if (one_in(40)) request.digest = "";
   const auto reply = both("begin_effect", words(request), [&](Store& store) { return store.begin_effect(request); });
   if (!reply) return;
-  note("begin_effect", reply->refusal ? reply->refusal->reason : std::string(to_string(reply->verdict)));
+  note("begin_effect", std::string(reply->refusal ? to_string(reply->refusal->reason) : to_string(reply->verdict)));
   if (reply->refusal) return;
   if (repeat) note("begin_effect", "repeat");
   calls_.push_back(request);
@@ -144,13 +144,14 @@ void DifferentialStream::send_finish(const BeginEffectRequest& call) {
   const auto reply = both("finish_effect", words(call) + " end " + std::to_string(static_cast<int>(request.end)),
                           [&](Store& store) { return store.finish_effect(request); });
   if (!reply) return;
-  if (reply->refusal) return note("finish_effect", reply->refusal->reason);
+  if (reply->refusal) return note("finish_effect", std::string(to_string(reply->refusal->reason)));
   note("finish_effect", request.end == EffectEnd::done ? "done" : request.end == EffectEnd::none ? "none" : "held");
   if (before == JobState::running && state_of() == JobState::waiting) note("finish_effect", "waits");
   if (before == JobState::waiting && state_of() == JobState::ready) note("finish_effect", "released");
   if (request.end != EffectEnd::none || one_in(2)) return;
   const auto late = both("begin_effect", words(call), [&](Store& store) { return store.begin_effect(call); });
-  if (late) note("begin_effect", late->refusal ? late->refusal->reason : std::string(to_string(late->verdict)));
+  if (late)
+    note("begin_effect", std::string(late->refusal ? to_string(late->refusal->reason) : to_string(late->verdict)));
 }
 
 void DifferentialStream::resolve_effect() {

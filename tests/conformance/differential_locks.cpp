@@ -140,7 +140,7 @@ void DifferentialLocks::send(const AcquireRequest& request) {
     }
     return;
   }
-  note_("acquire", reply->held->reason);
+  note_("acquire", std::string(to_string(reply->held->reason)));
   if (reply->ahead > 0) note_("acquire", "ahead");
 }
 
@@ -191,7 +191,7 @@ void DifferentialLocks::renew() {
   const auto reply =
       both("renew", request.ns + text_of(request.locks), [&](Store& store) { return store.renew(request); });
   if (!reply) return;
-  for (const LockRefusal& refusal : reply->refused) note_("renew", refusal.reason);
+  for (const LockRefusal& refusal : reply->refused) note_("renew", std::string(to_string(refusal.reason)));
   if (reply->refused.size() < request.locks.size()) note_("renew", reply->refused.empty() ? "ok" : "mixed");
 }
 
@@ -209,7 +209,7 @@ void DifferentialLocks::release() {
   const auto reply =
       both("release", request.ns + text_of(request.locks), [&](Store& store) { return store.release(request); });
   if (!reply) return;
-  for (const LockRefusal& refusal : reply->refused) note_("release", refusal.reason);
+  for (const LockRefusal& refusal : reply->refused) note_("release", std::string(to_string(refusal.reason)));
   if (!reply->refused.empty() && reply->refused.size() < request.locks.size()) note_("release", "mixed");
   const std::size_t accepted = request.locks.size() - reply->refused.size();
   if (!at_hand.empty() && reply->refused.empty()) note_("release", "ok");

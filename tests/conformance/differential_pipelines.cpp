@@ -221,7 +221,7 @@ void DifferentialPipelines::send(const ChangeItemsRequest& request, bool repeat)
   if (!repeat) remember_pipeline(changes_, request);
   std::set<JobId> refused;
   for (const ItemRefusal& refusal : reply->refused) {
-    note_("change_items", refusal.reason);
+    note_("change_items", std::string(to_string(refusal.reason)));
     refused.insert(refusal.id);
   }
   if (!refused.empty() && refused.size() < request.changes.size()) note_("change_items", "mixed");

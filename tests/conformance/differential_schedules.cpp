@@ -178,9 +178,9 @@ void DifferentialSchedules::note_step(const StepRequest& request, const StepRepl
   for (std::size_t i = 0; i < reply.answers.size(); ++i) {
     const StepAnswer& answer = reply.answers[i];
     const TickStep& step = request.steps[i];
-    if (!answer.refused.empty()) {
+    if (answer.refused != Reason::none) {
       refused += 1;
-      note_("step_ticks", answer.refused);
+      note_("step_ticks", std::string(to_string(answer.refused)));
       continue;
     }
     note_("step_ticks", repeat ? "repeat" : "taken");

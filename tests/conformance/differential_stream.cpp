@@ -338,7 +338,7 @@ void DifferentialStream::extend() {
   if (one_in(30)) spoil(request.ns, request.owner, request.ttl);
   const auto reply = both("extend", text_of(request), [&](Store& store) { return store.extend(request); });
   if (!reply) return;
-  for (const Refusal& refusal : reply->refused) note("extend", refusal.reason);
+  for (const Refusal& refusal : reply->refused) note("extend", std::string(to_string(refusal.reason)));
   if (reply->refused.empty()) note("extend", "ok");
   else if (reply->refused.size() < request.jobs.size()) note("extend", "mixed");
 }
@@ -369,7 +369,7 @@ void DifferentialStream::send_settle(const SettleRequest& request) {
   if (!reply) return;
   std::set<JobId> refused;
   for (const Refusal& refusal : reply->refused) {
-    note("settle", refusal.reason);
+    note("settle", std::string(to_string(refusal.reason)));
     refused.insert(refusal.id);
   }
   if (!refused.empty() && refused.size() < request.settlements.size()) note("settle", "mixed");

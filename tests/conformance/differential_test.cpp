@@ -54,7 +54,7 @@ struct AcceptsExpiredRenewals final : Crooked {
   using Crooked::Crooked;
   Result<ExtendReply> extend(const ExtendRequest& request) override {
     auto reply = inner_.extend(request);
-    if (reply) std::erase_if(reply->refused, [](const Refusal& refusal) { return refusal.reason == "expired"; });
+    if (reply) std::erase_if(reply->refused, [](const Refusal& refusal) { return refusal.reason == Reason::expired; });
     return reply;
   }
 };
@@ -65,7 +65,7 @@ struct MixesUpTwoReasons final : Crooked {
     auto reply = inner_.settle(request);
     if (!reply) return reply;
     for (Refusal& refusal : reply->refused) {
-      if (refusal.reason == "finished") refusal.reason = "settled";
+      if (refusal.reason == Reason::finished) refusal.reason = Reason::settled;
     }
     return reply;
   }

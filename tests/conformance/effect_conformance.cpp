@@ -28,7 +28,8 @@ BeginEffectRequest EffectConformance::calling(const ClaimedJob& claimed, const s
 
 std::string EffectConformance::begun(const BeginEffectRequest& request) {
   const BeginEffectReply reply = must(store().begin_effect(request));
-  return std::string(to_string(reply.verdict)) + (reply.refusal ? " " + reply.refusal->reason : "");
+  return std::string(to_string(reply.verdict)) +
+         (reply.refusal ? " " + std::string(to_string(reply.refusal->reason)) : "");
 }
 
 std::string EffectConformance::finished(const BeginEffectRequest& begun, EffectEnd end, const std::string& result) {
@@ -40,7 +41,7 @@ std::string EffectConformance::finished(const BeginEffectRequest& begun, EffectE
                                                               .end = end,
                                                               .result = result,
                                                               .exit_status = {}}));
-  return reply.refusal ? reply.refusal->reason : "";
+  return std::string(to_string(reply.refusal ? reply.refusal->reason : Reason::none));
 }
 
 std::string EffectConformance::resolved(const JobId& id, bool done, const std::string& result,
@@ -254,7 +255,7 @@ TEST_P(EffectConformance, J3_BeginningNeedsTheNewestFenceAndALiveLease) {
   BeginEffectRequest ahead = calling(first, "c1");
   ahead.fence += 1;
   const BeginEffectReply reply = must(store().begin_effect(ahead));
-  EXPECT_EQ(reply.refusal, (Refusal{id, first.job.fence + 1, first.job.fence, "superseded"}));
+  EXPECT_EQ(reply.refusal, (Refusal{id, first.job.fence + 1, first.job.fence, Reason::superseded}));
   let_time_pass(kTtl - kMoment);
   EXPECT_EQ(begun(calling(first, "c1")), "act");
   EXPECT_EQ(finished(calling(first, "c1"), EffectEnd::none), "");

@@ -330,7 +330,7 @@ TEST_P(EffectConformance, J4_OneOfManyThatAreAlikeWaitsAlone) {
     settle.settlements.push_back({job.job.id, job.job.fence, {.kind = OutcomeKind::done}});
   const SettleReply reply = must(store().settle(settle));
   ASSERT_EQ(reply.refused.size(), 1u);
-  EXPECT_EQ(reply.refused[0], (Refusal{one.job.id, one.job.fence, one.job.fence, "settled"}));
+  EXPECT_EQ(reply.refused[0], (Refusal{one.job.id, one.job.fence, one.job.fence, Reason::settled}));
   EXPECT_EQ(queue_row().depth_of(JobState::done), 19);
   EXPECT_EQ(queue_row().depth_of(JobState::waiting), 1);
   stopped(one);

@@ -143,7 +143,7 @@ TEST_P(KeyConformance, J6_ARetryOntoATakenKeyIsRefusedAndNamesTheHolder) {
   EXPECT_EQ(cancelled(first), "");
   const JobId second = added(keyed(new_id(), "2"));
   const ActReply reply = must(store().retry({.ns = "default", .ids = {first}, .request = "1", .act = kAct}));
-  EXPECT_EQ(reply.refused, (std::vector<ActRefusal>{{first, "key_taken", second}}));
+  EXPECT_EQ(reply.refused, (std::vector<ActRefusal>{{first, Reason::key_taken, second}}));
   EXPECT_EQ(look(first).state, JobState::cancelled);
   EXPECT_EQ(facts(first).key_holder, second);
   EXPECT_EQ(cancelled(second), "");
@@ -159,7 +159,7 @@ TEST_P(KeyConformance, J6_OfTwoDeadJobsOfOneKeyOneRetryRevivesOne) {
   const JobId second = added(keyed(new_id()));
   EXPECT_EQ(cancelled(second), "");
   const ActReply reply = must(store().retry({.ns = "default", .ids = {second, first}, .request = "1", .act = kAct}));
-  EXPECT_EQ(reply.refused, (std::vector<ActRefusal>{{first, "key_taken", second}}));
+  EXPECT_EQ(reply.refused, (std::vector<ActRefusal>{{first, Reason::key_taken, second}}));
 }
 
 TEST_P(KeyConformance, J6_ARetryOntoItsOwnKeyIsFineWhileKeyForLasts) {

@@ -35,7 +35,7 @@ std::string LockConformance::tried(const AcquireRequest& request) {
   const Result<AcquireReply> reply = store().acquire(request);
   if (!reply) return std::string(to_string(reply.error().code));
   if (!reply->grants.empty()) return "granted";
-  return reply->held ? reply->held->reason : "neither granted nor held";
+  return reply->held ? std::string(to_string(reply->held->reason)) : "neither granted nor held";
 }
 
 std::vector<LockHolding> LockConformance::all_taken(const AcquireRequest& request) {
@@ -50,12 +50,12 @@ LockHolding LockConformance::taken(const AcquireRequest& request) { return all_t
 
 std::string LockConformance::renewed(const LockHolding& lock, Duration ttl) {
   const RenewReply reply = must(store().renew({.ns = "default", .locks = {lock}, .ttl = ttl}));
-  return reply.refused.empty() ? "" : reply.refused.front().reason;
+  return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
 }
 
 std::string LockConformance::released(const LockHolding& lock) {
   const ReleaseReply reply = must(store().release({.ns = "default", .locks = {lock}}));
-  return reply.refused.empty() ? "" : reply.refused.front().reason;
+  return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
 }
 
 void LockConformance::withdrawn(const AcquireRequest& request) {
@@ -121,7 +121,7 @@ TEST_P(LockConformance, L3_AHeldLockIsNotGrantedAndItSaysByWhomAndForHowLong) {
   const AcquireReply reply = must(store().acquire(taking("b")));
   EXPECT_TRUE(reply.grants.empty());
   ASSERT_TRUE(reply.held);
-  EXPECT_EQ(*reply.held, (LockHeld{"l", "held", held.fence, "a", "host:a"}));
+  EXPECT_EQ(*reply.held, (LockHeld{"l", Reason::held, held.fence, "a", "host:a"}));
   EXPECT_EQ(reply.again_in, kTtl - 500ms);
   EXPECT_EQ(reply.ahead, 0);
   EXPECT_EQ(must(store().lock("default", "l"))->waiters_count, 0) << "it did not ask to wait";
@@ -277,7 +277,7 @@ TEST_P(LockConformance, L4_AnExpiredLeaseIsNeverRenewedThoughNobodyTookOver) {
   let_time_pass(kTtl);
   const RenewReply reply = must(store().renew({.ns = "default", .locks = {held}, .ttl = kTtl}));
   ASSERT_EQ(reply.refused.size(), 1u);
-  EXPECT_EQ(reply.refused[0], (LockRefusal{held, held.fence, "expired"}));
+  EXPECT_EQ(reply.refused[0], (LockRefusal{held, held.fence, Reason::expired}));
   EXPECT_EQ(renewed(held), "expired");
   EXPECT_EQ(tried(taking("b")), "granted");
 }
@@ -296,8 +296,8 @@ TEST_P(LockConformance, L4_RenewAndReleaseByAnyoneElseChangeNothing) {
   }
   const ReleaseReply reply = must(store().release({.ns = "default", .locks = {old, nowhere}}));
   ASSERT_EQ(reply.refused.size(), 2u);
-  EXPECT_EQ(reply.refused[0], (LockRefusal{old, held.fence, "superseded"}));
-  EXPECT_EQ(reply.refused[1], (LockRefusal{nowhere, 0, "not_found"}));
+  EXPECT_EQ(reply.refused[0], (LockRefusal{old, held.fence, Reason::superseded}));
+  EXPECT_EQ(reply.refused[1], (LockRefusal{nowhere, 0, Reason::not_found}));
   EXPECT_EQ(tried(taking("c")), "held");
   let_time_pass(kTtl);
   EXPECT_EQ(tried(taking("c")), "granted") << "no renewal moved its end";
@@ -378,7 +378,7 @@ TEST_P(LockConformance, HoldAtLeastBarsEverybodyFromTheGrantOnThoughItWasRelease
   EXPECT_EQ(released(held), "");
   const AcquireReply reply = must(store().acquire(taking("a")));
   ASSERT_TRUE(reply.held);
-  EXPECT_EQ(*reply.held, (LockHeld{"l", "barred", held.fence, "", ""}));
+  EXPECT_EQ(*reply.held, (LockHeld{"l", Reason::barred, held.fence, "", ""}));
   EXPECT_EQ(reply.again_in, 4s);
   let_time_pass(4s - kMoment);
   EXPECT_EQ(tried(taking("b")), "barred");
@@ -407,12 +407,12 @@ TEST_P(LockConformance, ADelayFollowsALeaseThatRanOutAndNoneThatWasReleased) {
   let_time_pass(kTtl - kMoment);
   const AcquireReply while_held = must(store().acquire(taking("b")));
   ASSERT_TRUE(while_held.held);
-  EXPECT_EQ(while_held.held->reason, "held");
+  EXPECT_EQ(while_held.held->reason, Reason::held);
   EXPECT_EQ(while_held.again_in, kMoment + 5s);
   let_time_pass(kMoment);
   const AcquireReply reply = must(store().acquire(taking("a")));
   ASSERT_TRUE(reply.held);
-  EXPECT_EQ(*reply.held, (LockHeld{"l", "delayed", dies.fence, "", ""}));
+  EXPECT_EQ(*reply.held, (LockHeld{"l", Reason::delayed, dies.fence, "", ""}));
   EXPECT_EQ(reply.again_in, 5s);
   let_time_pass(5s - kMoment);
   EXPECT_EQ(tried(taking("b")), "delayed");

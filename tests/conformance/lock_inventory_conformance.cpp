@@ -235,7 +235,7 @@ TEST_P(LockConformance, NamespacesHaveTheirOwnLocks) {
   there.ns = "other";
   const LockHolding held = taken(here);
   EXPECT_EQ(tried(there), "granted");
-  EXPECT_EQ(must(store().release({.ns = "never", .locks = {held}})).refused.at(0).reason, "not_found");
+  EXPECT_EQ(must(store().release({.ns = "never", .locks = {held}})).refused.at(0).reason, Reason::not_found);
   must(store().remove_namespace("other", kAct));
   EXPECT_EQ(renewed(held), "");
   EXPECT_EQ(resources_of(must(store().locks({.ns = "default"}))), std::vector<std::string>{"l"});

@@ -31,7 +31,7 @@ TEST_P(LockConformance, WaitersAreServedInTheOrderInWhichTheyCame) {
     const AcquireReply reply = must(store().acquire(waiters.back()));
     EXPECT_EQ(reply.ahead, static_cast<std::int64_t>(waiters.size()) - 1);
     ASSERT_TRUE(reply.held);
-    EXPECT_EQ(reply.held->reason, "held");
+    EXPECT_EQ(reply.held->reason, Reason::held);
   }
   EXPECT_EQ(owners_of(lock_row().waiters), (std::vector<std::string>{"c", "a", "b"}));
   for (std::size_t turn = 0; turn < waiters.size(); ++turn) {
@@ -40,7 +40,7 @@ TEST_P(LockConformance, WaitersAreServedInTheOrderInWhichTheyCame) {
       const AcquireReply reply = must(store().acquire(waiters[i]));
       EXPECT_TRUE(reply.grants.empty());
       ASSERT_TRUE(reply.held);
-      EXPECT_EQ(*reply.held, (LockHeld{"l", "turn", held.fence, "", ""}));
+      EXPECT_EQ(*reply.held, (LockHeld{"l", Reason::turn, held.fence, "", ""}));
       EXPECT_EQ(reply.ahead, static_cast<std::int64_t>(i - turn));
       EXPECT_EQ(reply.again_in, static_cast<std::int64_t>(i - turn) * kLockTurn);
     }
@@ -195,7 +195,7 @@ TEST_P(LockConformance, ARequestThatDoesNotWaitComesAfterAllThatDo) {
   EXPECT_EQ(released(held), "");
   const AcquireReply reply = must(store().acquire(taking("passes-by")));
   ASSERT_TRUE(reply.held);
-  EXPECT_EQ(reply.held->reason, "turn");
+  EXPECT_EQ(reply.held->reason, Reason::turn);
   EXPECT_EQ(reply.ahead, 2);
   EXPECT_EQ(reply.again_in, 2 * kLockTurn);
   EXPECT_EQ(lock_row().waiters_count, 2) << "it took no place";
@@ -238,7 +238,7 @@ TEST_P(LockConformance, SeveralAreGrantedWhenEachMayBeHad) {
   const AcquireReply reply = must(store().acquire(both));
   ASSERT_TRUE(reply.held);
   EXPECT_EQ(reply.held->resource, "m");
-  EXPECT_EQ(reply.held->reason, "turn");
+  EXPECT_EQ(reply.held->reason, Reason::turn);
   const LockHolding passed = taken(before);
   EXPECT_EQ(released(passed), "");
   EXPECT_EQ(all_taken(both).size(), 2u);
@@ -286,7 +286,7 @@ TEST_P(LockConformance, AllHoldersOfASharedPhaseHaveOneFence) {
   EXPECT_EQ(second.fence, first.fence);
   const AcquireReply reply = must(store().acquire(taking("x")));
   ASSERT_TRUE(reply.held);
-  EXPECT_EQ(*reply.held, (LockHeld{"l", "held", first.fence, "b", "host:b"})) << "the one whose lease ends last";
+  EXPECT_EQ(*reply.held, (LockHeld{"l", Reason::held, first.fence, "b", "host:b"})) << "the one whose lease ends last";
   EXPECT_EQ(reply.again_in, kTtl);
   EXPECT_EQ(lock_row().holders_count, 2);
   EXPECT_EQ(lock_row().mode, LockMode::shared);
@@ -371,7 +371,7 @@ TEST_P(LockConformance, AnExclusiveWaiterStopsNewSharers) {
   const AcquireReply reply = must(store().acquire(reader));
   EXPECT_TRUE(reply.grants.empty());
   ASSERT_TRUE(reply.held);
-  EXPECT_EQ(reply.held->reason, "held");
+  EXPECT_EQ(reply.held->reason, Reason::held);
   EXPECT_EQ(reply.held->owner, "a");
   EXPECT_EQ(reply.ahead, 1);
   EXPECT_EQ(tried(sharing("c")), "held");
@@ -421,7 +421,7 @@ TEST_P(LockConformance, OfSeveralSlotsTheFirstThatIsFreeIsGranted) {
   EXPECT_EQ(three.resource, "l#3");
   const AcquireReply reply = must(store().acquire(slot_of(taking("d"), 3)));
   ASSERT_TRUE(reply.held);
-  EXPECT_EQ(*reply.held, (LockHeld{"l", "held", one.fence, "a", "host:a"}));
+  EXPECT_EQ(*reply.held, (LockHeld{"l", Reason::held, one.fence, "a", "host:a"}));
   EXPECT_EQ(released(two), "");
   EXPECT_EQ(taken(slot_of(taking("d"), 3)).resource, "l#2");
   let_time_pass(kTtl);
@@ -462,7 +462,7 @@ TEST_P(LockConformance, OfSeveralFreeSlotsAsManyWaitersMayTakeOneAtOnce) {
   EXPECT_EQ(tried(waiters[1]), "turn");
   EXPECT_EQ(released(two), "");
   const AcquireReply last = must(store().acquire(waiters[2]));
-  EXPECT_EQ(last.held->reason, "turn");
+  EXPECT_EQ(last.held->reason, Reason::turn);
   EXPECT_EQ(last.again_in, kLockTurn);
   EXPECT_EQ(taken(waiters[1]).resource, "l");
   EXPECT_EQ(taken(waiters[0]).resource, "l#2");

@@ -22,7 +22,7 @@ class Notes {
  private:
   std::string send(const Note& note) {
     const RecordReply reply = must(store_.record({.ns = "default", .notes = {note}}));
-    return reply.refused.empty() ? "" : reply.refused.front().reason;
+    return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
   }
   Store& store_;
   ClaimedJob claim_;
@@ -95,8 +95,8 @@ TEST_P(NoteConformance, AJobMayBeNamedMoreThanOnceInOneCall) {
                 {.id = id, .fence = fence, .progress = Progress{2, ""}, .log = "b", .log_at = 1},
                 {.id = id, .fence = fence + 1, .progress = Progress{3, ""}}}};
   const RecordReply reply = must(store().record(request));
-  EXPECT_EQ(reply.refused,
-            (std::vector<Refusal>{{request.notes[1].id, fence, 0, "not_found"}, {id, fence + 1, fence, "superseded"}}));
+  EXPECT_EQ(reply.refused, (std::vector<Refusal>{{request.notes[1].id, fence, 0, Reason::not_found},
+                                                 {id, fence + 1, fence, Reason::superseded}}));
   EXPECT_EQ(must(store().record(request)).refused, reply.refused);
   EXPECT_EQ(note_text_of(log_of(store(), id)), "ab");
   EXPECT_EQ(look(id).progress, (Progress{2, ""}));

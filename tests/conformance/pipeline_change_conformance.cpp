@@ -70,7 +70,7 @@ TEST_P(PipelineConformance, P2_AChangeRestsOnTheRecordThatWasSeen) {
   EXPECT_EQ(changed(first), "");
   const Item before = item(id);
   const ChangeItemsRequest request = changing({late});
-  EXPECT_EQ(changed(request), (std::vector<ItemRefusal>{{id, "changed", 0, 1}}));
+  EXPECT_EQ(changed(request), (std::vector<ItemRefusal>{{id, Reason::changed, 0, 1}}));
   late.revision = 2;
   EXPECT_EQ(changed(late), "changed") << "nor on one that is still to come";
   EXPECT_EQ(item(id), before);
@@ -128,12 +128,12 @@ TEST_P(PipelineConformance, P2_ARequestThatWasNotTheLastIsNoRepeat) {
   const ChangeItemsRequest first = changing({moving(id, "two")});
   EXPECT_TRUE(changed(first).empty());
   EXPECT_EQ(changed(noting(id)), "");
-  EXPECT_EQ(changed(first), (std::vector<ItemRefusal>{{id, "changed", 0, 2}}));
+  EXPECT_EQ(changed(first), (std::vector<ItemRefusal>{{id, Reason::changed, 0, 2}}));
   const ClaimedJob claim = claimed_at("two", id);
   const ChangeItemsRequest advance = changing({advancing(claim, "three")});
   EXPECT_TRUE(changed(advance).empty());
   EXPECT_EQ(moved(id, "one"), "");
-  EXPECT_EQ(changed(advance), (std::vector<ItemRefusal>{{id, "settled", claim.job.fence, 4}}));
+  EXPECT_EQ(changed(advance), (std::vector<ItemRefusal>{{id, Reason::settled, claim.job.fence, 4}}));
   EXPECT_EQ(look(id).stage, "one");
 }
 
@@ -142,8 +142,8 @@ TEST_P(PipelineConformance, ARefusedRequestIsNotRemembered) {
   ItemChange early = moving(id, "two");
   early.revision = 1;
   const ChangeItemsRequest request = changing({early});
-  EXPECT_EQ(changed(request).at(0).reason, "changed");
-  EXPECT_EQ(changed(request).at(0).reason, "changed");
+  EXPECT_EQ(changed(request).at(0).reason, Reason::changed);
+  EXPECT_EQ(changed(request).at(0).reason, Reason::changed);
   EXPECT_EQ(changed(noting(id)), "");
   EXPECT_TRUE(changed(request).empty());
   EXPECT_EQ(look(id).stage, "two");
@@ -155,13 +155,14 @@ TEST_P(PipelineConformance, EachChangeIsMadeByItselfAlsoIfOthersAreRepeats) {
   const JobId nobody = new_id();
   ChangeItemsRequest request =
       changing({moving(ids[2], "two"), moving(nobody, "two"), moving(ids[0], "two", JobState::waiting)});
-  EXPECT_EQ(changed(request), (std::vector<ItemRefusal>{{nobody, "not_found", 0, 0}}));
+  EXPECT_EQ(changed(request), (std::vector<ItemRefusal>{{nobody, Reason::not_found, 0, 0}}));
   EXPECT_EQ(changed(noting(ids[3])), "");
   request.changes.push_back(moving(ids[1], "two"));
   ItemChange old = moving(ids[3], "two");
   old.revision = 0;
   request.changes.push_back(old);
-  EXPECT_EQ(changed(request), (std::vector<ItemRefusal>{{nobody, "not_found", 0, 0}, {ids[3], "changed", 0, 1}}));
+  EXPECT_EQ(changed(request),
+            (std::vector<ItemRefusal>{{nobody, Reason::not_found, 0, 0}, {ids[3], Reason::changed, 0, 1}}));
   EXPECT_EQ(item(ids[2]).revision, 1) << "changed before";
   EXPECT_EQ(item(ids[0]).revision, 1);
   EXPECT_EQ(item(ids[1]).revision, 1) << "changed now";
@@ -176,7 +177,7 @@ TEST_P(PipelineConformance, J3_TheReasonsOfAHolderInTheirOrder) {
   const ClaimedJob second = claimed_as_next(id, "b");
   ItemChange late = advancing(first, "two");
   late.revision = 5;
-  EXPECT_EQ(changed(changing({late}, "a")), (std::vector<ItemRefusal>{{id, "superseded", second.job.fence, 0}}));
+  EXPECT_EQ(changed(changing({late}, "a")), (std::vector<ItemRefusal>{{id, Reason::superseded, second.job.fence, 0}}));
   EXPECT_EQ(changed(late, "b"), "superseded") << "whoever sends it";
   ItemChange now = advancing(second, "two");
   now.revision = 5;
@@ -273,7 +274,7 @@ TEST_P(PipelineConformance, ChangesDoNotCrossNamespaces) {
   EXPECT_EQ(item(job.id, "other").revision, 0);
   ChangeItemsRequest elsewhere = changing({moving(job.id, "three")});
   elsewhere.ns = "third";
-  EXPECT_EQ(changed(elsewhere), (std::vector<ItemRefusal>{{job.id, "not_found", 0, 0}}));
+  EXPECT_EQ(changed(elsewhere), (std::vector<ItemRefusal>{{job.id, Reason::not_found, 0, 0}}));
   elsewhere.ns = "other";
   elsewhere.changes[0].revision = 0;
   EXPECT_TRUE(changed(elsewhere).empty());

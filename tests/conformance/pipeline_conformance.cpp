@@ -51,7 +51,7 @@ ChangeItemsRequest PipelineConformance::changing(const std::vector<ItemChange>& 
 
 std::string PipelineConformance::changed(const ItemChange& change, const std::string& owner) {
   const std::vector<ItemRefusal> refused = changed(changing({change}, owner));
-  return refused.empty() ? "" : refused.front().reason;
+  return refused.empty() ? "" : std::string(to_string(refused.front().reason));
 }
 
 ClaimRequest PipelineConformance::asking_at(const std::string& stage, const std::string& owner, int limit) {

@@ -37,7 +37,7 @@ std::string text_of(const std::vector<Refusal>& refused) {
   std::string out;
   for (const Refusal& refusal : refused) {
     out += "\n  refused " + to_string(refusal.id) + " sent " + std::to_string(refusal.sent) + " current " +
-           std::to_string(refusal.current) + " " + refusal.reason;
+           std::to_string(refusal.current) + " " + std::string(to_string(refusal.reason));
   }
   return out;
 }
@@ -47,7 +47,7 @@ std::string text_of(const std::vector<LockRefusal>& refused) {
   for (const LockRefusal& refusal : refused) {
     const LockHolding& sent = refusal.sent;
     out += "\n  refused " + sent.resource + "@" + std::to_string(sent.fence) + " of " + bytes(sent.owner) +
-           " current " + std::to_string(refusal.current) + " " + refusal.reason;
+           " current " + std::to_string(refusal.current) + " " + std::string(to_string(refusal.reason));
   }
   return out;
 }
@@ -213,7 +213,8 @@ std::string text_of(const std::optional<LogReply>& reply) {
 std::string text_of(const ActReply& reply) {
   std::string out = "acted";
   for (const ActRefusal& refusal : reply.refused)
-    out += "\n  " + to_string(refusal.id) + " " + refusal.reason + " " + id_or_none(refusal.holder);
+    out += "\n  " + to_string(refusal.id) + " " + std::string(to_string(refusal.reason)) + " " +
+           id_or_none(refusal.holder);
   return out;
 }
 
@@ -329,7 +330,7 @@ std::string text_of(const SchedulesReply& reply) {
 std::string text_of(const StepReply& reply) {
   std::string out = "now " + micros(reply.now);
   for (const StepAnswer& answer : reply.answers) {
-    out += "\n  " + (answer.refused.empty() ? "taken" : answer.refused) + " revision " +
+    out += "\n  " + std::string(answer.refused == Reason::none ? "taken" : to_string(answer.refused)) + " revision " +
            std::to_string(answer.revision) + " resolved_to " + micros(answer.resolved_to) + " fired_to " +
            micros(answer.fired_to) + moments(answer.duplicates);
   }
@@ -372,8 +373,8 @@ std::string text_of(const ItemsReply& reply) {
 std::string text_of(const ChangeItemsReply& reply) {
   std::string out = "changed";
   for (const ItemRefusal& refusal : reply.refused)
-    out += "\n  " + to_string(refusal.id) + " " + refusal.reason + " current " + std::to_string(refusal.current) +
-           " revision " + std::to_string(refusal.revision);
+    out += "\n  " + to_string(refusal.id) + " " + std::string(to_string(refusal.reason)) + " current " +
+           std::to_string(refusal.current) + " revision " + std::to_string(refusal.revision);
   return out;
 }
 

@@ -85,8 +85,8 @@ StepRequest ScheduleConformance::stepping(const std::vector<TickStep>& steps) {
 std::string ScheduleConformance::tried(const TickStep& step) {
   const auto reply = store().step_ticks(stepping({step}));
   if (!reply) return std::string(to_string(reply.error().code));
-  const std::string& refused = reply->answers.at(0).refused;
-  return refused.empty() ? "taken" : refused;
+  const Reason refused = reply->answers.at(0).refused;
+  return refused == Reason::none ? "taken" : std::string(to_string(refused));
 }
 
 ScheduleRow ScheduleConformance::moved(const TickStep& step) {
@@ -243,7 +243,7 @@ TEST_P(ScheduleConformance, S2_AnEditOfAnAccountAheadOfTheClockCountsFromTheCloc
   EXPECT_EQ(changed(edit), row) << "a repeat";
   row = changed(row, ScheduleChange::pause);
   EXPECT_EQ(changed(edit), row) << "it moved the account last";
-  EXPECT_EQ(must(store().step_ticks(ahead)).answers.at(0).refused, "changed");
+  EXPECT_EQ(must(store().step_ticks(ahead)).answers.at(0).refused, Reason::changed);
   set_minute(9);
   EXPECT_EQ(stepped(step(row, 9, {5, 7, 9}, {skipping(6, 6), skipping(8, 8)})).duplicates,
             (std::vector{minute(7), minute(9)}));

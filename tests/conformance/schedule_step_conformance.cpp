@@ -17,7 +17,7 @@ constexpr WallTime kFarAhead = std::chrono::sys_days{std::chrono::year{2199} / 1
 TEST_P(ScheduleConformance, S1_OfThreeWhoAllLeadOneMovesTheAccount) {
   const ScheduleRow row = added_schedule();
   set_minute(2);
-  std::vector<std::string> answers;
+  std::vector<Reason> answers;
   for (int leader = 0; leader < 3; ++leader) {
     const StepAnswer answer = stepped(step(row, 2, {1, 2}));
     answers.push_back(answer.refused);
@@ -26,7 +26,7 @@ TEST_P(ScheduleConformance, S1_OfThreeWhoAllLeadOneMovesTheAccount) {
     EXPECT_EQ(answer.revision, row.revision);
     EXPECT_TRUE(answer.duplicates.empty());
   }
-  EXPECT_EQ(answers, (std::vector<std::string>{"", "moved", "moved"}));
+  EXPECT_EQ(answers, (std::vector<Reason>{Reason::none, Reason::moved, Reason::moved}));
   EXPECT_EQ(history(), (std::vector<std::string>{"1 fired", "2 fired"}));
   EXPECT_EQ(everything().size(), 2u);
 }
@@ -56,8 +56,8 @@ TEST_P(ScheduleConformance, S1_ThreeWhoLeadAtOnceFireEachTickOnce) {
                                 .owner = std::to_string(leader),
                                 .place = ""};
       const StepAnswer answer = must(store().step_ticks(request)).answers.at(0);
-      EXPECT_TRUE(answer.refused.empty() || answer.refused == "moved") << answer.refused;
-      if (answer.refused.empty()) ++taken;
+      EXPECT_TRUE(answer.refused == Reason::none || answer.refused == Reason::moved) << answer.refused;
+      if (answer.refused == Reason::none) ++taken;
       EXPECT_TRUE(answer.duplicates.empty());
     }
   };
@@ -76,11 +76,11 @@ TEST_P(ScheduleConformance, S1_ATickThatFiredDoesNotFireAgainAfterARewind) {
   row = moved(step(row, 2, {1, 2}));
   row = changed(rewinding(row, 0));
   const StepAnswer answer = stepped(step(row, 3, {1, 2, 3}));
-  EXPECT_EQ(answer.refused, "");
+  EXPECT_EQ(answer.refused, Reason::none);
   EXPECT_EQ(answer.duplicates, (std::vector{minute(1), minute(2)}));
   EXPECT_EQ(answer.resolved_to, minute(3));
   const StepAnswer refused = stepped(step(row, 3, {1, 2, 3}));
-  EXPECT_EQ(refused.refused, "moved");
+  EXPECT_EQ(refused.refused, Reason::moved);
   EXPECT_TRUE(refused.duplicates.empty()) << "of a step that was taken";
   EXPECT_EQ(history(), (std::vector<std::string>{"1 fired", "2 fired", "3 fired"}));
   EXPECT_EQ(everything().size(), 3u);
@@ -158,15 +158,15 @@ TEST_P(ScheduleConformance, ARefusedStepSaysHowTheScheduleStands) {
   row = moved(step(row, 2, {1}));
   TickStep wrong = step(row, 3);
   wrong.revision += 1;
-  EXPECT_EQ(stepped(wrong), (StepAnswer{.refused = "changed",
+  EXPECT_EQ(stepped(wrong), (StepAnswer{.refused = Reason::changed,
                                         .duplicates = {},
                                         .revision = row.revision,
                                         .resolved_to = minute(2),
                                         .fired_to = minute(1)}));
   wrong.schedule = "never";
-  EXPECT_EQ(stepped(wrong), (StepAnswer{.refused = "not_found", .duplicates = {}}));
+  EXPECT_EQ(stepped(wrong), (StepAnswer{.refused = Reason::not_found, .duplicates = {}}));
   changed(row, ScheduleChange::remove);
-  EXPECT_EQ(stepped(step(row, 3)), (StepAnswer{.refused = "not_found", .duplicates = {}}));
+  EXPECT_EQ(stepped(step(row, 3)), (StepAnswer{.refused = Reason::not_found, .duplicates = {}}));
 }
 
 TEST_P(ScheduleConformance, NothingOfARefusedStepHappens) {
@@ -193,9 +193,9 @@ TEST_P(ScheduleConformance, OfSeveralStepsEachIsTakenOrRefusedByItself) {
   never_there.schedule = "d";
   const StepReply reply =
       must(store().step_ticks(stepping({step(third, 1, {1}), step(second, 1, {1}), step(first, 1, {1}), never_there})));
-  std::vector<std::string> reasons;
+  std::vector<Reason> reasons;
   for (const StepAnswer& answer : reply.answers) reasons.push_back(answer.refused);
-  EXPECT_EQ(reasons, (std::vector<std::string>{"", "moved", "", "not_found"}));
+  EXPECT_EQ(reasons, (std::vector<Reason>{Reason::none, Reason::moved, Reason::none, Reason::not_found}));
   EXPECT_EQ(reply.now, minute(1));
   EXPECT_EQ(history("a"), std::vector<std::string>{"1 fired"});
   EXPECT_EQ(history("b"), std::vector<std::string>{});
@@ -213,8 +213,8 @@ TEST_P(ScheduleConformance, ManyStepsAreOneCall) {
   }
   const StepReply reply = must(store().step_ticks(stepping(steps)));
   ASSERT_EQ(reply.answers.size(), steps.size());
-  EXPECT_EQ(reply.answers.front().refused, "");
-  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_EQ(reply.answers[i].refused, "not_found");
+  EXPECT_EQ(reply.answers.front().refused, Reason::none);
+  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_EQ(reply.answers[i].refused, Reason::not_found);
   steps.push_back(steps.back());
   steps.back().schedule = "one-too-many";
   EXPECT_EQ(code_of(store().step_ticks(stepping(steps))), Code::invalid);
@@ -329,7 +329,7 @@ TEST_P(ScheduleConformance, S1_AJobWhoseIdIsThereIsAConflictAndNothingOfTheReque
   EXPECT_TRUE(history("b").empty());
   EXPECT_EQ(ids_of(everything()), std::vector{there});
   request.steps[1].fired[1].job.id = new_id();
-  EXPECT_EQ(must(store().step_ticks(request)).answers.at(1).refused, "") << "the request left nothing behind";
+  EXPECT_EQ(must(store().step_ticks(request)).answers.at(1).refused, Reason::none) << "the request left nothing behind";
 }
 
 TEST_P(ScheduleConformance, AnIdThatStandsForAnotherJobIsThereAlready) {
@@ -383,14 +383,14 @@ TEST_P(ScheduleConformance, ARepeatIsKnownThoughTheScheduleWasChangedOrRemovedSi
   ScheduleRow row = added_schedule();
   set_minute(2);
   const StepRequest request = stepping({step(row, 2, {1})});
-  EXPECT_EQ(must(store().step_ticks(request)).answers.at(0).refused, "");
+  EXPECT_EQ(must(store().step_ticks(request)).answers.at(0).refused, Reason::none);
   row = changed(row, ScheduleChange::pause);
   StepAnswer again = must(store().step_ticks(request)).answers.at(0);
-  EXPECT_EQ(again.refused, "");
+  EXPECT_EQ(again.refused, Reason::none);
   EXPECT_EQ(again.revision, row.revision) << "as it is now";
   row = changed(row, ScheduleChange::remove);
   again = must(store().step_ticks(request)).answers.at(0);
-  EXPECT_EQ(again.refused, "");
+  EXPECT_EQ(again.refused, Reason::none);
   EXPECT_EQ(again.resolved_to, minute(2));
   EXPECT_EQ(everything().size(), 1u);
 }
@@ -401,9 +401,9 @@ TEST_P(ScheduleConformance, AStepAfterWhichAnotherMovedTheAccountIsNotKnownAnyMo
   const StepRequest request = stepping({step(row, 1, {1})});
   must(store().step_ticks(request));
   row = moved(step(schedule(), 2, {2}));
-  EXPECT_EQ(must(store().step_ticks(request)).answers.at(0).refused, "moved");
+  EXPECT_EQ(must(store().step_ticks(request)).answers.at(0).refused, Reason::moved);
   changed(rewinding(row, 0));
-  EXPECT_EQ(must(store().step_ticks(request)).answers.at(0).refused, "changed");
+  EXPECT_EQ(must(store().step_ticks(request)).answers.at(0).refused, Reason::changed);
   EXPECT_EQ(everything().size(), 2u);
 }
 
@@ -412,11 +412,11 @@ TEST_P(ScheduleConformance, OfARepeatWhatWasRefusedIsLookedAtAnew) {
   const ScheduleRow second = added_schedule("b");
   set_minute(1);
   const StepRequest request = stepping({step(first, 1, {1}), step(second, 2, {2})});
-  EXPECT_EQ(must(store().step_ticks(request)).answers.at(1).refused, "early");
+  EXPECT_EQ(must(store().step_ticks(request)).answers.at(1).refused, Reason::early);
   set_minute(2);
   const StepReply again = must(store().step_ticks(request));
-  EXPECT_EQ(again.answers.at(0).refused, "");
-  EXPECT_EQ(again.answers.at(1).refused, "");
+  EXPECT_EQ(again.answers.at(0).refused, Reason::none);
+  EXPECT_EQ(again.answers.at(1).refused, Reason::none);
   EXPECT_EQ(everything().size(), 2u);
 }
 
@@ -425,7 +425,7 @@ TEST_P(ScheduleConformance, NamespacesHaveTheirOwnSchedules) {
   set_minute(1);
   StepRequest elsewhere = stepping({step(row, 1, {1})});
   elsewhere.ns = "other";
-  EXPECT_EQ(must(store().step_ticks(elsewhere)).answers.at(0).refused, "not_found");
+  EXPECT_EQ(must(store().step_ticks(elsewhere)).answers.at(0).refused, Reason::not_found);
   ChangeScheduleRequest put = changing(nothing(), ScheduleChange::put);
   put.ns = "other";
   must(store().change_schedule(put));
@@ -487,7 +487,7 @@ TEST_P(ScheduleConformance, AMalformedStepIsInvalidAndChangesNothing) {
   EXPECT_EQ(schedule(), row);
   EXPECT_TRUE(history().empty());
   EXPECT_TRUE(everything().empty());
-  EXPECT_EQ(must(store().step_ticks(good)).answers.at(0).refused, "");
+  EXPECT_EQ(must(store().step_ticks(good)).answers.at(0).refused, Reason::none);
 }
 
 }  // namespace

@@ -90,8 +90,8 @@ TEST_P(JobConformance, ARefusalNamesBothFences) {
   const SettleReply reply = must(
       store().settle({.ns = "default", .owner = "a", .settlements = {{nowhere, 7, {}}, {id, first.job.fence, {}}}}));
   ASSERT_EQ(reply.refused.size(), 2u);
-  EXPECT_EQ(reply.refused[0], (Refusal{nowhere, 7, 0, "not_found"}));
-  EXPECT_EQ(reply.refused[1], (Refusal{id, first.job.fence, second.job.fence, "superseded"}));
+  EXPECT_EQ(reply.refused[0], (Refusal{nowhere, 7, 0, Reason::not_found}));
+  EXPECT_EQ(reply.refused[1], (Refusal{id, first.job.fence, second.job.fence, Reason::superseded}));
 }
 
 TEST_P(JobConformance, OneRefusalInABatchDoesNotTouchTheOthers) {

@@ -50,12 +50,12 @@ MemoryStore::Entry* MemoryStore::find_acted_on(Space& space, const ActRequest& r
                                                ActReply& reply) {
   Entry* entry = find_job(space, id);
   if (!entry) {
-    reply.refused.push_back({id, "not_found", std::nullopt});
+    reply.refused.push_back({id, Reason::not_found, std::nullopt});
     return nullptr;
   }
   if (entry->last_act == request.request) return nullptr;
   if (request.only && entry->job.state != *request.only) {
-    reply.refused.push_back({id, "state", std::nullopt});
+    reply.refused.push_back({id, Reason::state, std::nullopt});
     return nullptr;
   }
   return entry;
@@ -82,7 +82,7 @@ Result<ActReply> MemoryStore::cancel(const ActRequest& request) {
   return act_on_each(request, [this](Space& space, Entry& entry, Acting& acting) {
     Job& job = entry.job;
     const bool as_asked = job.state == JobState::cancelled;
-    if (!as_asked && is_finished(job.state)) return acting.refuse(job.id, "finished");
+    if (!as_asked && is_finished(job.state)) return acting.refuse(job.id, Reason::finished);
     entry.last_act = acting.request.request;
     if (as_asked) return;
     if (job.state == JobState::running) {
@@ -103,15 +103,16 @@ Result<ActReply> MemoryStore::cancel(const ActRequest& request) {
 Result<ActReply> MemoryStore::retry(const ActRequest& request) {
   return act_on_each(request, [this](Space& space, Entry& entry, Acting& acting) {
     Job& job = entry.job;
-    if (job.state == JobState::done) return acting.refuse(job.id, "finished");
-    if (!waited_for(entry).empty() && job.state == JobState::waiting) return acting.refuse(job.id, "effect_in_doubt");
+    if (job.state == JobState::done) return acting.refuse(job.id, Reason::finished);
+    if (!waited_for(entry).empty() && job.state == JobState::waiting)
+      return acting.refuse(job.id, Reason::effect_in_doubt);
     if (job.state == JobState::waiting || due(entry, acting.now)) {
       entry.last_act = acting.request.request;
       return;
     }
     if (is_finished(job.state)) {
       const Entry* holder = job.key.empty() ? nullptr : key_holder(space, job.queue, job.key, acting.now);
-      if (holder && holder != &entry) return acting.refuse(job.id, "key_taken", holder->job.id);
+      if (holder && holder != &entry) return acting.refuse(job.id, Reason::key_taken, holder->job.id);
       if (!job.key.empty()) space.keys[{job.queue, job.key}] = job.id;
       entry.group_order = ++last_order_;
       job.finished_at.reset();

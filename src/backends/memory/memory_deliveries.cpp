@@ -3,12 +3,12 @@
 
 namespace fenceline {
 
-// The reasons that extend and settle share, in the order of the header; empty: sent by the newest holder.
-std::string MemoryStore::refusal(const Entry* entry, const std::string& owner, Fence sent) {
-  if (!entry) return "not_found";
-  if (entry->job.fence != sent) return "superseded";
-  if (entry->job.owner != owner) return "other_owner";
-  return "";
+// The reasons that extend and settle share, in the order of the header; none: sent by the newest holder.
+Reason MemoryStore::refusal(const Entry* entry, const std::string& owner, Fence sent) {
+  if (!entry) return Reason::not_found;
+  if (entry->job.fence != sent) return Reason::superseded;
+  if (entry->job.owner != owner) return Reason::other_owner;
+  return Reason::none;
 }
 
 void MemoryStore::begin_attempt(Entry& entry, const Now& now) {
@@ -53,13 +53,13 @@ Result<ExtendReply> MemoryStore::extend(const ExtendRequest& request) {
   reply.left = request.ttl;
   for (const Holding& holding : request.jobs) {
     Entry* entry = find_job(space, holding.id);
-    std::string reason = refusal(entry, request.owner, holding.fence);
-    if (reason.empty()) {
-      if (is_finished(entry->job.state)) reason = "finished";
-      else if (entry->job.state != JobState::running) reason = "settled";
-      else if (expired(*entry, now)) reason = "expired";
+    Reason reason = refusal(entry, request.owner, holding.fence);
+    if (reason == Reason::none) {
+      if (is_finished(entry->job.state)) reason = Reason::finished;
+      else if (entry->job.state != JobState::running) reason = Reason::settled;
+      else if (expired(*entry, now)) reason = Reason::expired;
     }
-    if (reason.empty()) entry->lease_end = now.lease + request.ttl;
+    if (reason == Reason::none) entry->lease_end = now.lease + request.ttl;
     else reply.refused.push_back({holding.id, holding.fence, entry ? entry->job.fence : 0, reason});
   }
   return reply;
@@ -75,11 +75,12 @@ Result<SettleReply> MemoryStore::settle(const SettleRequest& request) {
     Space& space = spaces_[request.ns];
     for (const Settlement& settlement : request.settlements) {
       Entry* entry = find_job(space, settlement.id);
-      std::string reason = refusal(entry, request.owner, settlement.fence);
+      Reason reason = refusal(entry, request.owner, settlement.fence);
       const bool running = entry && entry->job.state == JobState::running;
       const bool repeat = entry && !running && entry->job.last_outcome == settlement.outcome.kind;
-      if (reason.empty() && !running && !repeat) reason = is_finished(entry->job.state) ? "finished" : "settled";
-      if (!reason.empty())
+      if (reason == Reason::none && !running && !repeat)
+        reason = is_finished(entry->job.state) ? Reason::finished : Reason::settled;
+      if (reason != Reason::none)
         reply.refused.push_back({settlement.id, settlement.fence, entry ? entry->job.fence : 0, reason});
       else if (running) settle_delivery(space, *entry, settlement.outcome, now, changes);
     }

@@ -7,14 +7,14 @@ namespace fenceline {
 
 // Why the caller may not begin: it does not hold the job by a live lease.
 std::optional<Refusal> MemoryStore::not_held(const Entry* entry, const BeginEffectRequest& request, const Now& now) {
-  const auto refused = [&](std::string reason) {
-    return Refusal{request.job, request.fence, entry ? entry->job.fence : 0, std::move(reason)};
+  const auto refused = [&](Reason reason) {
+    return Refusal{request.job, request.fence, entry ? entry->job.fence : 0, reason};
   };
-  if (!entry) return refused("not_found");
-  if (entry->job.fence != request.fence) return refused("superseded");
-  if (is_finished(entry->job.state)) return refused("finished");
-  if (entry->job.state != JobState::running) return refused("settled");
-  if (expired(*entry, now)) return refused("expired");
+  if (!entry) return refused(Reason::not_found);
+  if (entry->job.fence != request.fence) return refused(Reason::superseded);
+  if (is_finished(entry->job.state)) return refused(Reason::finished);
+  if (entry->job.state != JobState::running) return refused(Reason::settled);
+  if (expired(*entry, now)) return refused(Reason::expired);
   return std::nullopt;
 }
 
@@ -152,23 +152,22 @@ Result<FinishEffectReply> MemoryStore::finish_effect(const FinishEffectRequest& 
     const Now now = this->now();
     Space& space = spaces_[request.ns];
     Entry* entry = find_job(space, request.job);
-    const auto refused = [&](std::string reason) {
-      return FinishEffectReply{
-          .refusal = Refusal{request.job, request.fence, entry ? entry->job.fence : 0, std::move(reason)}};
+    const auto refused = [&](Reason reason) {
+      return FinishEffectReply{.refusal = Refusal{request.job, request.fence, entry ? entry->job.fence : 0, reason}};
     };
-    if (!entry) return refused("not_found");
-    if (entry->job.fence != request.fence) return refused("superseded");
+    if (!entry) return refused(Reason::not_found);
+    if (entry->job.fence != request.fence) return refused(Reason::superseded);
     const auto found = entry->effects.find(request.name);
     if (found == entry->effects.end() || found->second.effect.call != request.call ||
         found->second.effect.fence != request.fence)
-      return refused("other_call");
+      return refused(Reason::other_call);
     Effect& effect = found->second.effect;
     const bool known_better =
         effect.state == EffectState::none && !effect.resolved_by.empty() && request.end == EffectEnd::done;
     if (effect.state != EffectState::intent && !known_better) {
       const bool same =
           (effect.state == EffectState::done) == (request.end == EffectEnd::done) && request.end != EffectEnd::held;
-      return same && effect.resolved_by.empty() ? FinishEffectReply{} : refused("other_call");
+      return same && effect.resolved_by.empty() ? FinishEffectReply{} : refused(Reason::other_call);
     }
     if (request.end == EffectEnd::held) {
       if (entry->job.state == JobState::running) hold(space, *entry, effect, now, changes);

@@ -107,12 +107,12 @@ MemoryStore::Standing MemoryStore::stand(const Space& space, const AcquireReques
 }
 
 LockHeld MemoryStore::held_by(const Space& space, const Standing& standing, const Now& now) {
-  LockHeld held{.resource = standing.resource, .reason = "turn"};
+  LockHeld held{.resource = standing.resource, .reason = Reason::turn};
   const Lock* lock = find_lock(space, standing.resource);
   if (!lock) return held;
   held.fence = lock->fence;
   if (standing.free <= now.lease) return held;
-  held.reason = is_held(*lock, now) ? "held" : lock->bar > now.lease ? "barred" : "delayed";
+  held.reason = is_held(*lock, now) ? Reason::held : lock->bar > now.lease ? Reason::barred : Reason::delayed;
   const Holder* last = nullptr;
   for (const Holder& holder : lock->holders) {
     if (!is_alive(holder, now)) continue;

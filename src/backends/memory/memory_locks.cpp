@@ -116,11 +116,11 @@ Result<AcquireReply> MemoryStore::acquire(const AcquireRequest& request) {
   return reply;
 }
 
-std::string MemoryStore::lock_refusal(const Lock* lock, const LockHolding& sent) {
-  if (!lock) return "not_found";
-  if (lock->fence != sent.fence) return "superseded";
-  if (std::ranges::find(lock->holders, sent.owner, &Holder::owner) == lock->holders.end()) return "other_owner";
-  return lock->to_its_end ? "to_its_end" : "";
+Reason MemoryStore::lock_refusal(const Lock* lock, const LockHolding& sent) {
+  if (!lock) return Reason::not_found;
+  if (lock->fence != sent.fence) return Reason::superseded;
+  if (std::ranges::find(lock->holders, sent.owner, &Holder::owner) == lock->holders.end()) return Reason::other_owner;
+  return lock->to_its_end ? Reason::to_its_end : Reason::none;
 }
 
 Result<RenewReply> MemoryStore::renew(const RenewRequest& request) {
@@ -132,15 +132,15 @@ Result<RenewReply> MemoryStore::renew(const RenewRequest& request) {
   for (const LockHolding& sent : request.locks) {
     const auto found = space.locks.find(sent.resource);
     Lock* lock = found == space.locks.end() ? nullptr : &found->second;
-    std::string reason = lock_refusal(lock, sent);
-    if (reason.empty()) {
+    Reason reason = lock_refusal(lock, sent);
+    if (reason == Reason::none) {
       Holder& holder = *find_holder(*lock, sent.owner);
       if (is_alive(holder, now)) {
         holder.lease_end = now.lease + request.ttl;
         holder.known_until = now.lease + 2 * request.ttl;
         continue;
       }
-      reason = holder.released ? "released" : "expired";
+      reason = holder.released ? Reason::released : Reason::expired;
     }
     reply.refused.push_back({sent, lock ? lock->fence : 0, reason});
   }
@@ -158,7 +158,7 @@ Result<ReleaseReply> MemoryStore::release(const ReleaseRequest& request) {
     for (const LockHolding& sent : request.locks) {
       const auto found = space.locks.find(sent.resource);
       Lock* lock = found == space.locks.end() ? nullptr : &found->second;
-      if (const std::string reason = lock_refusal(lock, sent); !reason.empty()) {
+      if (const Reason reason = lock_refusal(lock, sent); reason != Reason::none) {
         reply.refused.push_back({sent, lock ? lock->fence : 0, reason});
         continue;
       }

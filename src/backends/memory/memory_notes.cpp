@@ -23,7 +23,8 @@ Result<RecordReply> MemoryStore::record(const RecordRequest& request) {
   for (const Note& note : request.notes) {
     Entry* entry = find_job(space, note.id);
     if (!entry || entry->job.fence != note.fence) {
-      reply.refused.push_back({note.id, note.fence, entry ? entry->job.fence : 0, entry ? "superseded" : "not_found"});
+      reply.refused.push_back(
+          {note.id, note.fence, entry ? entry->job.fence : 0, entry ? Reason::superseded : Reason::not_found});
       continue;
     }
     if (note.progress) entry->job.progress = note.progress;

@@ -96,20 +96,20 @@ Result<ItemsReply> MemoryStore::items(const ItemsRequest& request) {
   return reply;
 }
 
-// Why it is not made; empty: it is.
-std::string MemoryStore::change_refusal(const Entry* entry, const std::string& owner, const ItemChange& change) {
-  if (!entry) return "not_found";
+// Why it is not made; none: it is.
+Reason MemoryStore::change_refusal(const Entry* entry, const std::string& owner, const ItemChange& change) {
+  if (!entry) return Reason::not_found;
   const JobState state = entry->job.state;
   if (change.fence) {
-    if (std::string reason = refusal(entry, owner, *change.fence); !reason.empty()) return reason;
-    if (is_finished(state)) return "finished";
-    if (state != JobState::running) return "settled";
+    if (const Reason reason = refusal(entry, owner, *change.fence); reason != Reason::none) return reason;
+    if (is_finished(state)) return Reason::finished;
+    if (state != JobState::running) return Reason::settled;
   } else {
-    if (is_finished(state)) return "finished";
-    if (change.only && *change.only != state) return "state";
-    if (change.place && state == JobState::waiting && !waited_for(*entry).empty()) return "effect_in_doubt";
+    if (is_finished(state)) return Reason::finished;
+    if (change.only && *change.only != state) return Reason::state;
+    if (change.place && state == JobState::waiting && !waited_for(*entry).empty()) return Reason::effect_in_doubt;
   }
-  return entry->item.revision == change.revision ? "" : "changed";
+  return entry->item.revision == change.revision ? Reason::none : Reason::changed;
 }
 
 void MemoryStore::move_item(Space& space, Entry& entry, const ItemChange& change, const Now& now, Changes& changes) {
@@ -139,11 +139,9 @@ Result<ChangeItemsReply> MemoryStore::change_items(const ChangeItemsRequest& req
     for (const ItemChange& change : request.changes) {
       Entry* entry = find_job(space, change.id);
       if (entry && entry->item.request == request.request) continue;
-      if (std::string reason = change_refusal(entry, request.owner, change); reason.empty())
+      if (const Reason reason = change_refusal(entry, request.owner, change); reason == Reason::none)
         made.emplace_back(entry, &change);
-      else
-        reply.refused.push_back(
-            {change.id, std::move(reason), entry ? entry->job.fence : 0, entry ? entry->item.revision : 0});
+      else reply.refused.push_back({change.id, reason, entry ? entry->job.fence : 0, entry ? entry->item.revision : 0});
     }
     for (const auto& [entry, change] : made) {
       const bool revokes = change->place && !change->fence && entry->job.state == JobState::running;

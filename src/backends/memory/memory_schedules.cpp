@@ -63,7 +63,7 @@ Result<StepReply> MemoryStore::step_ticks(const StepRequest& request) {
       StepAnswer& answer = reply.answers.emplace_back();
       if (schedule && schedule->last_move.request == request.request) continue;
       answer.refused = step_refusal(schedule, step, now);
-      if (!answer.refused.empty()) continue;
+      if (answer.refused != Reason::none) continue;
       if (auto ok = check_ids_are_new(space, *schedule, step); !ok) return std::unexpected(ok.error());
       taken.push_back(&step);
     }
@@ -72,9 +72,9 @@ Result<StepReply> MemoryStore::step_ticks(const StepRequest& request) {
       take_step(space, *find_schedule(space, step->schedule), *step, mover, now, changes);
     for (std::size_t i = 0; i < request.steps.size(); ++i) {
       StepAnswer& answer = reply.answers[i];
-      if (answer.refused == "not_found") continue;
+      if (answer.refused == Reason::not_found) continue;
       const Schedule& schedule = *find_schedule(space, request.steps[i].schedule);
-      if (answer.refused.empty()) answer.duplicates = schedule.last_move.duplicates;
+      if (answer.refused == Reason::none) answer.duplicates = schedule.last_move.duplicates;
       answer.revision = schedule.row.revision;
       answer.resolved_to = schedule.row.resolved_to;
       answer.fired_to = fired_to(schedule);
@@ -95,11 +95,12 @@ Result<void> MemoryStore::check_change(const Schedule* schedule, const ChangeSch
                                     std::to_string(request.revision));
   if (is_as_asked(*schedule, request.change)) return {};
   if (request.step) {
-    const std::string refused = step_refusal(schedule, *request.step, now);
-    if (refused == "early")
+    const Reason refused = step_refusal(schedule, *request.step, now);
+    if (refused == Reason::early)
       return fail(Code::refused, "a tick of schedule " + request.name + " lies ahead of the store's clock");
-    if (!refused.empty())
-      return fail(Code::conflict, "schedule " + request.name + " stands elsewhere by now (" + refused + ")");
+    if (refused != Reason::none)
+      return fail(Code::conflict,
+                  "schedule " + request.name + " stands elsewhere by now (" + std::string(to_string(refused)) + ")");
   }
   return request.change == ScheduleChange::rewind ? check_rewind(*schedule, request) : Result<void>{};
 }

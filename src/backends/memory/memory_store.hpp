@@ -289,7 +289,7 @@ class MemoryStore final : public Store {
   Result<Fence> minted(Space& space, const Entry& entry, const Now& now);
 
   // Deliveries (memory_deliveries.cpp).
-  static std::string refusal(const Entry* entry, const std::string& owner, Fence sent);
+  static Reason refusal(const Entry* entry, const std::string& owner, Fence sent);
   static void begin_attempt(Entry& entry, const Now& now);
   static void end_attempt(Entry& entry, AttemptEnd end, const Outcome& outcome, const Now& now);
   static void settle_delivery(Space& space, Entry& entry, const Outcome& outcome, const Now& now, Changes& changes);
@@ -340,7 +340,7 @@ class MemoryStore final : public Store {
                                         const std::vector<Standing>& standings, const Now& now) const;
   static LockGrant grant_lock(Lock& lock, const AcquireRequest& request, const Standing& standing, Fence fence,
                               const Now& now);
-  static std::string lock_refusal(const Lock* lock, const LockHolding& sent);
+  static Reason lock_refusal(const Lock* lock, const LockHolding& sent);
   static Holder* find_holder(Lock& lock, const std::string& owner);
   std::int64_t tidy_locks(Space& space, int limit, bool& more, const Now& now);
 
@@ -359,7 +359,7 @@ class MemoryStore final : public Store {
   static WallTime fired_to(const Schedule& schedule);
   static bool has_fired(const Schedule& schedule, WallTime tick);
   static std::vector<UnfinishedRun> unfinished_runs(Space& space, const Schedule& schedule, WallTime wall);
-  static std::string step_refusal(const Schedule* schedule, const TickStep& step, const Now& now);
+  static Reason step_refusal(const Schedule* schedule, const TickStep& step, const Now& now);
   static Result<void> check_id_is_new(const Space& space, const NewJob& job);
   static Result<void> check_ids_are_new(const Space& space, const Schedule& schedule, const TickStep& step);
   void take_step(Space& space, Schedule& schedule, const TickStep& step, const Mover& mover, const Now& now,
@@ -371,7 +371,7 @@ class MemoryStore final : public Store {
   static std::int64_t forget_schedules(Space& space, int limit, bool& more, const Now& now);
 
   // Pipelines (memory_pipelines.cpp).
-  static std::string change_refusal(const Entry* entry, const std::string& owner, const ItemChange& change);
+  static Reason change_refusal(const Entry* entry, const std::string& owner, const ItemChange& change);
   void move_item(Space& space, Entry& entry, const ItemChange& change, const Now& now, Changes& changes);
 
   // Acts (memory_acts.cpp).
@@ -381,8 +381,8 @@ class MemoryStore final : public Store {
     ActReply reply{};
     Changes changes{};
 
-    void refuse(const JobId& id, std::string reason, std::optional<JobId> holder = std::nullopt) {
-      reply.refused.push_back({id, std::move(reason), holder});
+    void refuse(const JobId& id, Reason reason, std::optional<JobId> holder = std::nullopt) {
+      reply.refused.push_back({id, reason, holder});
     }
   };
   using ActOnOne = std::function<void(Space&, Entry&, Acting&)>;

@@ -33,18 +33,18 @@ std::vector<UnfinishedRun> MemoryStore::unfinished_runs(Space& space, const Sche
   return runs;
 }
 
-std::string MemoryStore::step_refusal(const Schedule* schedule, const TickStep& step, const Now& now) {
-  if (!schedule || schedule->row.removed) return "not_found";
-  if (schedule->row.revision != step.revision) return "changed";
-  if (schedule->row.resolved_to != step.from) return "moved";
-  if (step.to > now.wall) return "early";
+Reason MemoryStore::step_refusal(const Schedule* schedule, const TickStep& step, const Now& now) {
+  if (!schedule || schedule->row.removed) return Reason::not_found;
+  if (schedule->row.revision != step.revision) return Reason::changed;
+  if (schedule->row.resolved_to != step.from) return Reason::moved;
+  if (step.to > now.wall) return Reason::early;
   for (const SkippedTicks& range : step.skipped) {
     for (auto row = schedule->ticks.lower_bound(range.first); row != schedule->ticks.end() && row->first <= range.last;
          ++row) {
-      if (row->second.fired()) return "covers";
+      if (row->second.fired()) return Reason::covers;
     }
   }
-  return "";
+  return Reason::none;
 }
 
 Result<void> MemoryStore::check_id_is_new(const Space& space, const NewJob& job) {

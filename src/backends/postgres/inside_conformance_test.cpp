@@ -46,7 +46,7 @@ Refusal refusal_of(const JobId& id, const std::string& detail) {
     const std::size_t from = detail.find(name + "=") + name.size() + 1;
     return detail.substr(from, detail.find(' ', from) - from);
   };
-  return {id, std::stoll(after("sent")), std::stoll(after("current")), after("reason")};
+  return {id, std::stoll(after("sent")), std::stoll(after("current")), reason_from(after("reason"))};
 }
 
 class InsideStore final : public ForwardingStore {

@@ -211,7 +211,8 @@ Attempt read_attempt(const json& object) {
 }
 
 Refusal read_refusal(const json& object) {
-  return {id_in(object, "id"), integer_in(object, "sent"), integer_in(object, "current"), text_in(object, "reason")};
+  return {id_in(object, "id"), integer_in(object, "sent"), integer_in(object, "current"),
+          reason_from(text_in(object, "reason"))};
 }
 
 std::vector<Refusal> read_refusals(const json& object) {

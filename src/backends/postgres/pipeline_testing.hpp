@@ -44,7 +44,7 @@ class PipelineServer : protected GuardedServer {
   }
   // Of one change, why it was not made.
   static std::string refused(const ChangeItemsReply& reply) {
-    return reply.refused.empty() ? "" : reply.refused.front().reason;
+    return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
   }
   std::string changed(const ItemChange& change, const std::string& owner = "") {
     return refused(must(store_->change_items(asking({change}, owner))));

@@ -17,7 +17,8 @@ json act_request(const ActRequest& request) {
 ActReply read_act_reply(const json& reply) {
   ActReply out;
   for (const json& refused : array_in(reply, "refused"))
-    out.refused.push_back({id_in(refused, "id"), text_in(refused, "reason"), optional_id_in(refused, "holder")});
+    out.refused.push_back(
+        {id_in(refused, "id"), reason_from(text_in(refused, "reason")), optional_id_in(refused, "holder")});
   return out;
 }
 

@@ -27,7 +27,8 @@ template <class Items>
 std::vector<Refusal> refusals_in(const Rows& rows, int from, const Items& items) {
   std::map<JobId, Refusal> by_id;
   for (int row = from; row < rows.size(); ++row) {
-    Refusal refusal{rows.uuid(row, 0), rows.integer(row, 1), rows.integer_or(row, 2, 0), rows.text(row, 3)};
+    Refusal refusal{rows.uuid(row, 0), rows.integer(row, 1), rows.integer_or(row, 2, 0),
+                    reason_from(rows.text(row, 3))};
     by_id.emplace(refusal.id, std::move(refusal));
   }
   std::vector<Refusal> out;

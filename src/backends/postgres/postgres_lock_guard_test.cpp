@@ -40,7 +40,7 @@ class PostgresLockGuard : public GuardedServer, public testing::Test {
                                .pattern = "",
                                .place = ""};
     const AcquireReply got = must(store_->acquire(asked));
-    if (got.grants.size() != 1) throw std::runtime_error(name + " is " + got.held->reason);
+    if (got.grants.size() != 1) throw std::runtime_error(name + " is " + std::string(to_string(got.held->reason)));
     return {asked, got.grants.front().fence};
   }
   void release(const Grant& grant) {

@@ -45,7 +45,8 @@ class PostgresLocks : public testing::Test {
   Fence pair(PostgresStore& store, const std::string& name) {
     const AcquireRequest asked = asking({name});
     const AcquireReply got = must(store.acquire(asked));
-    if (got.grants.size() != 1) throw std::runtime_error(name + " was not granted: " + got.held->reason);
+    if (got.grants.size() != 1)
+      throw std::runtime_error(name + " was not granted: " + std::string(to_string(got.held->reason)));
     if (!must(store.release(releasing(asked, got))).refused.empty())
       throw std::runtime_error(name + " was not released");
     return got.grants.front().fence;
@@ -289,7 +290,7 @@ TEST_F(PostgresLocks, L4_ARenewalThatWaitedForTheRowUntilTheLeaseRanOutIsRefused
     EXPECT_TRUE(script(*slow, "select pg_sleep(1.1); commit"));
     other.join();
     ASSERT_EQ(must(renewed).refused.size(), 1u) << act;
-    EXPECT_EQ(renewed->refused.front().reason, "expired") << act;
+    EXPECT_EQ(renewed->refused.front().reason, Reason::expired) << act;
   }
 }
 

@@ -21,7 +21,7 @@ AcquireReply acquired_in(const Rows& rows) {
   AcquireReply reply;
   reply.waited = Duration{rows.integer_or(0, kWaited, 0)};
   if (!rows.is_null(0, kReason)) {
-    reply.held = LockHeld{rows.text(0, kResource), rows.text(0, kReason), rows.integer(0, kLockFence),
+    reply.held = LockHeld{rows.text(0, kResource), reason_from(rows.text(0, kReason)), rows.integer(0, kLockFence),
                           rows.text(0, kOwner), rows.text(0, kPlace)};
     reply.again_in = Duration{rows.integer(0, kAgain)};
     reply.ahead = rows.integer(0, kAhead);
@@ -50,8 +50,9 @@ Params holding_params(const std::string& ns, const std::vector<LockHolding>& loc
 std::vector<LockRefusal> lock_refusals_in(const Rows& rows, int from) {
   std::vector<LockRefusal> out;
   for (int row = from; row < rows.size(); ++row) {
-    out.push_back(
-        {{rows.text(row, 0), rows.text(row, 1), rows.integer(row, 2)}, rows.integer(row, 3), rows.text(row, 4)});
+    out.push_back({{rows.text(row, 0), rows.text(row, 1), rows.integer(row, 2)},
+                   rows.integer(row, 3),
+                   reason_from(rows.text(row, 4))});
   }
   return out;
 }

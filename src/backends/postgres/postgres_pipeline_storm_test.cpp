@@ -49,8 +49,8 @@ TEST_F(PostgresPipelineStorm, P1_OfManyWhoDecideUponOneRecordOneIsFirst) {
       std::vector<bool> mine(kItems, true);
       for (const ItemRefusal& refusal : reply->refused) {
         mine[static_cast<std::size_t>(std::ranges::find(ids, refusal.id) - ids.begin())] = false;
-        if (refusal.reason != "changed" || refusal.revision != 2 + round)
-          errors[me] = refusal.reason + " " + std::to_string(refusal.revision);
+        if (refusal.reason != Reason::changed || refusal.revision != 2 + round)
+          errors[me] = std::string(to_string(refusal.reason)) + " " + std::to_string(refusal.revision);
         ++late;
       }
       for (std::size_t i = 0; i < mine.size(); ++i)

@@ -111,7 +111,8 @@ Result<ChangeItemsReply> PostgresStore::change_items(const ChangeItemsRequest& r
   return decoded(parts_->pool.dsn(), [&] {
     ChangeItemsReply reply;
     for (int row = 0; row < rows->size(); ++row)
-      reply.refused.push_back({rows->uuid(row, 0), rows->text(row, 1), rows->integer(row, 2), rows->integer(row, 3)});
+      reply.refused.push_back(
+          {rows->uuid(row, 0), reason_from(rows->text(row, 1)), rows->integer(row, 2), rows->integer(row, 3)});
     return reply;
   });
 }

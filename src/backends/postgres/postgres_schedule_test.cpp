@@ -162,9 +162,9 @@ TEST_F(PostgresSchedules, S1_OfManyWhoStepFromTheSamePlaceOneIsTakenEach) {
       }
       for (std::size_t i = 0; i < order.size(); ++i) {
         const StepAnswer& answer = reply->answers[i];
-        if (answer.refused.empty()) ++taken[static_cast<std::size_t>(round * kSchedules + order[i])];
-        else if (answer.refused == "moved") ++refused;
-        else errors[static_cast<std::size_t>(me)] = answer.refused;
+        if (answer.refused == Reason::none) ++taken[static_cast<std::size_t>(round * kSchedules + order[i])];
+        else if (answer.refused == Reason::moved) ++refused;
+        else errors[static_cast<std::size_t>(me)] = to_string(answer.refused);
       }
     }
   };
@@ -187,14 +187,14 @@ TEST_F(PostgresSchedules, S1_OfManyWhoStepFromTheSamePlaceOneIsTakenEach) {
 TEST_F(PostgresSchedules, S1_TheRowOfATickDecidesWhateverTheAccountSays) {
   const WallTime from = add("s").resolved_to;
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(must(store_->step_ticks(stepping({second_on("s", from + i * 1s)}))).answers[0].refused, "");
+    EXPECT_EQ(must(store_->step_ticks(stepping({second_on("s", from + i * 1s)}))).answers[0].refused, Reason::none);
   schema_.run(
       "update schedule set resolved_to = resolved_to - 3000000, fired_to = 0, moved_by = null where name = 's'");
   TickStep again = second_on("s", from);
   for (int i = 1; i < 4; ++i) again.fired.push_back(second_on("s", from + i * 1s).fired.front());
   again.to = from + 4s;
   const StepAnswer answer = must(store_->step_ticks(stepping({again}))).answers[0];
-  EXPECT_EQ(answer.refused, "");
+  EXPECT_EQ(answer.refused, Reason::none);
   EXPECT_EQ(answer.duplicates, (std::vector<WallTime>{from + 1s, from + 2s, from + 3s}));
   EXPECT_EQ(ticks(), 4);
   EXPECT_EQ(jobs(), 4);
@@ -222,7 +222,7 @@ TEST_F(PostgresSchedules, S1_ASessionThatIsKilledInTheMiddleLeavesTickAndJobBoth
       EXPECT_TRUE(reply.error().code == Code::in_doubt || reply.error().code == Code::unavailable)
           << reply.error().message;
       EXPECT_EQ(ticks(), jobs());
-      EXPECT_EQ(must(store_->step_ticks(request)).answers[0].refused, "");
+      EXPECT_EQ(must(store_->step_ticks(request)).answers[0].refused, Reason::none);
     }
     EXPECT_EQ(ticks(), round);
     EXPECT_EQ(jobs(), round);
@@ -262,7 +262,7 @@ TEST_F(PostgresSchedules, StepsChangesTidyingAndRemovalNeverMeetADeadlock) {
       if (steps.empty()) continue;
       const Result<StepReply> reply = store->step_ticks(stepping(std::move(steps)));
       if (!reply) note(me, reply.error());
-      else taken += static_cast<int>(std::ranges::count(reply->answers, std::string(), &StepAnswer::refused));
+      else taken += static_cast<int>(std::ranges::count(reply->answers, Reason::none, &StepAnswer::refused));
     }
   };
   const auto change = [&](std::size_t me) {
@@ -322,7 +322,7 @@ TEST_F(PostgresSchedules, VersionsAreSeenInTheirOrderAndNoStepWaitsForThem) {
   wait_until_it_waits("change_schedule");
   EXPECT_TRUE(changed_after(before).schedules.empty());
   EXPECT_EQ(changed_after(before).version, before);
-  EXPECT_EQ(must(store_->step_ticks(stepping({second_on("s", from)}))).answers[0].refused, "");
+  EXPECT_EQ(must(store_->step_ticks(stepping({second_on("s", from)}))).answers[0].refused, Reason::none);
   run(*slow, "commit");
   second.join();
   const SchedulesReply after = changed_after(before);
@@ -419,7 +419,7 @@ TEST_F(PostgresSchedules, ARoleWithTheRightsOfTheDocumentationCanDoAllOfIt) {
     step.to = step.from + 2us;
     step.fired.front().tick = step.from + 1us;
     step.skipped = {{step.to, step.to, 1, "missed"}};
-    EXPECT_EQ(must(store->step_ticks(stepping({step}))).answers[0].refused, "");
+    EXPECT_EQ(must(store->step_ticks(stepping({step}))).answers[0].refused, Reason::none);
     EXPECT_EQ(must(store->ticks({.ns = "default", .schedule = "s", .after = {}, .before = {}})).ticks.size(), 2u);
     ChangeScheduleRequest rewind = changing("s", ScheduleChange::rewind, 1);
     rewind.from = step.to;
@@ -469,7 +469,7 @@ TEST_F(PostgresSchedules, BehindAPoolerEachVerbWorks) {
   const WallTime from = add("s").resolved_to;
   const auto store = opened(std::string(pooler) + "?schema=" + schema_.name() + "&pooler=transaction");
   for (int i = 0; i < 10; ++i)
-    EXPECT_EQ(must(store->step_ticks(stepping({second_on("s", from + i * 1s)}))).answers[0].refused, "");
+    EXPECT_EQ(must(store->step_ticks(stepping({second_on("s", from + i * 1s)}))).answers[0].refused, Reason::none);
   must(store->change_schedule(changing("s", ScheduleChange::pause, 1)));
   EXPECT_TRUE(must(store->schedules({.ns = "default", .names = {"s"}, .changed_after = {}, .after = ""}))
                   .schedules.at(0)

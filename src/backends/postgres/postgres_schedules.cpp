@@ -80,8 +80,11 @@ StepReply read_steps(const Rows& rows, std::size_t steps) {
   const auto time = [&](int row, int column) { return WallTime{Duration{rows.integer_or(row, column, 0)}}; };
   StepReply reply;
   for (int row = 0; row < rows.size(); ++row) {
-    StepAnswer answer{
-        rows.text(row, kRefused), {}, rows.integer_or(row, kRevision, 0), time(row, kResolvedTo), time(row, kFiredTo)};
+    StepAnswer answer{reason_from(rows.text(row, kRefused)),
+                      {},
+                      rows.integer_or(row, kRevision, 0),
+                      time(row, kResolvedTo),
+                      time(row, kFiredTo)};
     if (!rows.is_null(row, kDuplicates)) answer.duplicates = times_in(json::parse(rows.jsonb(row, kDuplicates)));
     reply.answers.push_back(std::move(answer));
     reply.now = time(row, kNow);

@@ -29,7 +29,7 @@ ActReply act_reply(const Value& answer) {
     const std::vector<Value>& refusal = list_in(one, 3);
     std::optional<JobId> holder;
     if (!text_in(refusal[2]).empty()) holder = id_in(refusal[2]);
-    reply.refused.push_back({id_in(refusal[0]), text_in(refusal[1]), holder});
+    reply.refused.push_back({id_in(refusal[0]), reason_from(text_in(refusal[1])), holder});
   }
   return reply;
 }

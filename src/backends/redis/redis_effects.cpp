@@ -26,7 +26,7 @@ BeginEffectReply begin_reply(const Value& value, const BeginEffectRequest& reque
     reply.actor = text_in(parts[2]);
   } else if (reply.verdict == EffectVerdict::lost) {
     list_in(value, 3);
-    reply.refusal = Refusal{request.job, request.fence, number_in(parts[2]), text_in(parts[1])};
+    reply.refusal = Refusal{request.job, request.fence, number_in(parts[2]), reason_from(text_in(parts[1]))};
   }
   return reply;
 }
@@ -105,7 +105,7 @@ Result<FinishEffectReply> RedisStore::finish_effect(const FinishEffectRequest& r
     const std::vector<Value>& parts = list_in(*answer);
     if (parts.empty()) return reply;
     list_in(*answer, 2);
-    reply.refusal = Refusal{request.job, request.fence, number_in(parts[1]), text_in(parts[0])};
+    reply.refusal = Refusal{request.job, request.fence, number_in(parts[1]), reason_from(text_in(parts[0]))};
     return reply;
   });
 }

@@ -26,7 +26,7 @@ std::vector<Refusal> refusals_in(const Value& answer, const auto& sent) {
   for (const Value& item : answer.items) {
     const std::vector<Value>& parts = list_in(item, 3);
     const JobId id = id_in(parts[0]);
-    refused.push_back({id, fences[id], number_in(parts[1]), text_in(parts[2])});
+    refused.push_back({id, fences[id], number_in(parts[1]), reason_from(text_in(parts[2]))});
   }
   return refused;
 }

@@ -198,7 +198,7 @@ TEST_F(RedisJobs, EachOfABatchCanGoItsOwnWay) {
   EXPECT_EQ(look(ids[2]).failures, 1);
   EXPECT_EQ(look(ids[4]).result, "r");
   EXPECT_EQ(look(ids[5]).lease_left, 10s);
-  EXPECT_EQ(extend(only(6)).refused.at(0).reason, "expired");
+  EXPECT_EQ(extend(only(6)).refused.at(0).reason, Reason::expired);
   const std::vector<ClaimedJob> taken_over = claim(100, "b");
   std::set<JobId> got;
   for (const ClaimedJob& job : taken_over) {
@@ -209,7 +209,7 @@ TEST_F(RedisJobs, EachOfABatchCanGoItsOwnWay) {
   std::set<JobId> expected(ids.begin() + 6, ids.end());
   expected.insert({ids[1], ids[3]});
   EXPECT_EQ(got, expected);
-  EXPECT_EQ(settle(only(7), {.kind = OutcomeKind::done}).refused.at(0).reason, "superseded");
+  EXPECT_EQ(settle(only(7), {.kind = OutcomeKind::done}).refused.at(0).reason, Reason::superseded);
   EXPECT_TRUE(settle(only(5), {.kind = OutcomeKind::done}).refused.empty());
 }
 

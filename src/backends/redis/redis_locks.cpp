@@ -13,8 +13,8 @@ AcquireReply acquired_in(const Value& value) {
   AcquireReply reply;
   if (number_in(words[0]) == 0) {
     if (words.size() != 8) throw WireFailure("an acquire's answer has not eight words");
-    reply.held =
-        LockHeld{text_in(words[1]), text_in(words[2]), number_in(words[3]), text_in(words[4]), text_in(words[5])};
+    reply.held = LockHeld{text_in(words[1]), reason_from(text_in(words[2])), number_in(words[3]), text_in(words[4]),
+                          text_in(words[5])};
     reply.again_in = duration_in(words[6]);
     reply.ahead = number_in(words[7]);
     return reply;
@@ -42,7 +42,8 @@ std::vector<LockRefusal> lock_refusals_in(const Value& value, const std::vector<
     const std::int64_t number = number_in(words[i]);
     if (number < 1 || static_cast<std::size_t>(number) > sent.size())
       throw WireFailure("a refusal is of no lock that was sent");
-    out.push_back({sent[static_cast<std::size_t>(number) - 1], number_in(words[i + 1]), text_in(words[i + 2])});
+    out.push_back(
+        {sent[static_cast<std::size_t>(number) - 1], number_in(words[i + 1]), reason_from(text_in(words[i + 2]))});
   }
   return out;
 }

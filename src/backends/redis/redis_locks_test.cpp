@@ -38,21 +38,21 @@ class RedisLocks : public testing::Test {
   }
   LockHolding taken(const AcquireRequest& request) {
     const AcquireReply reply = must(store_->acquire(request));
-    if (reply.grants.empty()) throw std::runtime_error("not granted: " + reply.held->reason);
+    if (reply.grants.empty()) throw std::runtime_error("not granted: " + std::string(to_string(reply.held->reason)));
     return {reply.grants.front().resource, request.owner, reply.grants.front().fence};
   }
   std::string tried(const AcquireRequest& request) {
     const Result<AcquireReply> reply = store_->acquire(request);
     if (!reply) return std::string(to_string(reply.error().code));
-    return reply->held ? reply->held->reason : "granted";
+    return reply->held ? std::string(to_string(reply->held->reason)) : "granted";
   }
   std::string released(const LockHolding& lock) {
     const ReleaseReply reply = must(store_->release({.ns = "default", .locks = {lock}}));
-    return reply.refused.empty() ? "" : reply.refused.front().reason;
+    return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
   }
   std::string renewed(const LockHolding& lock) {
     const RenewReply reply = must(store_->renew({.ns = "default", .locks = {lock}, .ttl = kLockTtl}));
-    return reply.refused.empty() ? "" : reply.refused.front().reason;
+    return reply.refused.empty() ? "" : std::string(to_string(reply.refused.front().reason));
   }
   std::string key(const std::string& what) const { return keys_.prefix() + ":{default}:" + what; }
   std::vector<std::string> fields(const std::string& resource) {

@@ -29,7 +29,7 @@ Result<RecordReply> RedisStore::record(const RecordRequest& request) {
       if (number < 0 || static_cast<std::size_t>(number) >= request.notes.size())
         throw WireFailure("a note is refused that was not sent");
       const Note& note = request.notes[static_cast<std::size_t>(number)];
-      reply.refused.push_back({note.id, note.fence, number_in(refusal[1]), text_in(refusal[2])});
+      reply.refused.push_back({note.id, note.fence, number_in(refusal[1]), reason_from(text_in(refusal[2]))});
     }
     return reply;
   });

@@ -127,7 +127,8 @@ Result<ChangeItemsReply> RedisStore::change_items(const ChangeItemsRequest& requ
     ChangeItemsReply reply;
     for (const Value& one : list_in(*answer)) {
       const std::vector<Value>& words = list_in(one, 4);
-      reply.refused.push_back({id_in(words[0]), text_in(words[1]), number_in(words[2]), number_in(words[3])});
+      reply.refused.push_back(
+          {id_in(words[0]), reason_from(text_in(words[1])), number_in(words[2]), number_in(words[3])});
     }
     return reply;
   });

@@ -139,7 +139,7 @@ TEST_F(RedisPipelines, AFullServerRefusesAChangeWholeAndStillRemovesAPipeline) {
     const redis::test::Full full(admin_);
     EXPECT_EQ(code_of(change({advanced(claimed, "review")})), Code::full);
     EXPECT_EQ(code_of(put("q", "spec", 0)), Code::full);
-    EXPECT_EQ(must(change({advanced(claimed, "review", 7)})).refused.at(0).reason, "changed")
+    EXPECT_EQ(must(change({advanced(claimed, "review", 7)})).refused.at(0).reason, Reason::changed)
         << "nothing is to be written down";
     EXPECT_EQ(item(id).job.fence, claimed.job.fence) << "looks are answered";
     EXPECT_EQ(must(store_->pipelines("default")), std::vector{row});
@@ -163,7 +163,7 @@ TEST_F(RedisPipelines, L2_FencesAreComparedAndAnsweredToTheLastDigit) {
   ItemChange wrong = advanced(claimed, "review");
   wrong.fence = kLast - 1;
   const ItemRefusal refused = must(change({wrong})).refused.at(0);
-  EXPECT_EQ(refused.reason, "superseded");
+  EXPECT_EQ(refused.reason, Reason::superseded);
   EXPECT_EQ(refused.current, kLast - 2);
   EXPECT_TRUE(must(change({moved(id, "review")})).refused.empty());
   EXPECT_EQ(item(id).job.fence, kLast - 1) << "revoked";
@@ -211,7 +211,8 @@ TEST_F(RedisPipelines, ManyWhoChangeOneItemAllComeToTheirTurn) {
       next.record = now.record + static_cast<char>('a' + person);
       const std::vector<ItemRefusal> refused = must(stores[person]->change_items(changing({next}))).refused;
       if (refused.empty()) ++turn;
-      else if (refused[0].reason != "changed") throw std::runtime_error("refused: " + refused[0].reason);
+      else if (refused[0].reason != Reason::changed)
+        throw std::runtime_error("refused: " + std::string(to_string(refused[0].reason)));
     }
   };
   {

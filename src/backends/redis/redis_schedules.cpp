@@ -104,8 +104,8 @@ Result<StepReply> RedisStore::step_ticks(const StepRequest& request) {
     if (list_in(words[1]).size() != request.steps.size()) throw WireFailure("not every step was answered");
     for (const Value& one : words[1].items) {
       const std::vector<Value>& parts = list_in(one, 5);
-      reply.answers.push_back(
-          {text_in(parts[0]), walls_in(parts[1]), number_in(parts[2]), wall_in(parts[3]), wall_in(parts[4])});
+      reply.answers.push_back({reason_from(text_in(parts[0])), walls_in(parts[1]), number_in(parts[2]),
+                               wall_in(parts[3]), wall_in(parts[4])});
     }
     return reply;
   });

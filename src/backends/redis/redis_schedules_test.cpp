@@ -120,9 +120,9 @@ TEST_F(RedisSchedules, S1_OfManyWhoStepTheSameSchedulesOneMovesEachAndScriptsMay
       int taken = 0;
       for (const StepReply& reply : replies) {
         const StepAnswer& answer = reply.answers.at(schedule);
-        taken += answer.refused.empty();
-        if (!answer.refused.empty()) {
-          EXPECT_EQ(answer.refused, "moved");
+        taken += answer.refused == Reason::none;
+        if (answer.refused != Reason::none) {
+          EXPECT_EQ(answer.refused, Reason::moved);
         }
         EXPECT_EQ(answer.resolved_to, rows.front().resolved_to + 1s);
       }
@@ -160,9 +160,9 @@ TEST_F(RedisSchedules, S1_AFullServerRefusesAStepWhole) {
     EXPECT_TRUE(change(ScheduleChange::remove, "s1002", rows[2].revision).removed);
   }
   const StepReply taken = must(store_->step_ticks(fires));
-  EXPECT_EQ(taken.answers[0].refused, "");
-  EXPECT_EQ(taken.answers[1].refused, "changed");
-  EXPECT_EQ(taken.answers[2].refused, "not_found");
+  EXPECT_EQ(taken.answers[0].refused, Reason::none);
+  EXPECT_EQ(taken.answers[1].refused, Reason::changed);
+  EXPECT_EQ(taken.answers[2].refused, Reason::not_found);
   EXPECT_EQ(jobs_ready(), 1);
 }
 
@@ -177,7 +177,7 @@ TEST_F(RedisSchedules, S1_AStepWithoutAnAnswerIsInDoubtAndItsRepeatFiresNothingT
   request.timeout = kPatience;
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (const StepAnswer& answer : must(store_->step_ticks(request)).answers) {
-      EXPECT_EQ(answer.refused, "");
+      EXPECT_EQ(answer.refused, Reason::none);
       EXPECT_TRUE(answer.duplicates.empty());
     }
   }
@@ -197,7 +197,7 @@ TEST_F(RedisSchedules, TheJobsOfTicksAreAsIfTheyHadBeenEnqueued) {
     job.at = clock_.wall_now() + (i % 11 == 4 ? 1h : -1min);
     fired.insert(fired.end() - 1, {rows[0].resolved_to + (i + 1) * 1s, job});
   }
-  EXPECT_EQ(must(store_->step_ticks(request)).answers[0].refused, "");
+  EXPECT_EQ(must(store_->step_ticks(request)).answers[0].refused, Reason::none);
   const std::vector<Job> jobs = must(store_->jobs({.ns = "default", .limit = 1000, .timeout = kPatience})).jobs;
   ASSERT_EQ(jobs.size(), 1000u);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -257,7 +257,7 @@ TEST_F(RedisSchedules, WhatIsOldGoesInShortScriptsAndOfARemovedScheduleNothingSt
     for (int i = 0; i < 30; ++i) step.skipped.push_back({began + 1min * i + 2s, began + 1min * i + 3s, 2, "missed"});
     request.steps.push_back(step);
   }
-  for (const StepAnswer& answer : must(store_->step_ticks(request)).answers) ASSERT_EQ(answer.refused, "");
+  for (const StepAnswer& answer : must(store_->step_ticks(request)).answers) ASSERT_EQ(answer.refused, Reason::none);
   for (const ScheduleRow& row : rows) change(ScheduleChange::remove, row.name, row.revision);
   clock_.advance(7 * 24h + 10min);
   std::int64_t removed = 0;
@@ -318,12 +318,12 @@ TEST_F(RedisSchedules, S1_TheServersClockSaysWhatIsEarly) {
                             .act = kSchedulesAct};
   ScheduleRow row = must(store->change_schedule(put)).schedule;
   const StepReply early = must(store->step_ticks(firing({row}, row.resolved_to + 1h)));
-  EXPECT_EQ(early.answers[0].refused, "early");
+  EXPECT_EQ(early.answers[0].refused, Reason::early);
   EXPECT_GE(early.now, row.resolved_to);
   EXPECT_LT(early.now, row.resolved_to + 1h);
   const WallTime now = must(store->schedules({.ns = "default", .names = {}, .changed_after = {}, .after = ""})).now;
   EXPECT_GE(now, early.now);
-  EXPECT_EQ(must(store->step_ticks(firing({row}, now))).answers[0].refused, "");
+  EXPECT_EQ(must(store->step_ticks(firing({row}, now))).answers[0].refused, Reason::none);
 }
 
 // The lines of docs/redis.md for a runbook.
@@ -387,7 +387,7 @@ TEST_F(RedisSchedules, DISABLED_AThousandStepsTakeTheServerMilliseconds) {
   for (int round = 0; round < 20; ++round, rows = all()) {
     const StepRequest request = firing(rows, rows.front().resolved_to + 1min);
     const double before = computed();
-    for (const StepAnswer& answer : must(store_->step_ticks(request)).answers) ASSERT_EQ(answer.refused, "");
+    for (const StepAnswer& answer : must(store_->step_ticks(request)).answers) ASSERT_EQ(answer.refused, Reason::none);
     times.push_back(computed() - before);
   }
   std::ranges::sort(times);

@@ -142,20 +142,20 @@ void revive(Call& call, Delivery& delivery) {
 
 struct Retried {
   bool changed = false;
-  std::string refusal;
+  Reason refusal = Reason::none;
   std::optional<std::int64_t> holder;
 };
 
 Result<Retried> retry_one(Call& call, std::int64_t ns_id, const std::string& ns, Delivery& delivery) {
   const JobState from = delivery.state;
   if (from == JobState::waiting && !waited_for(call, delivery.seq).empty())
-    return Retried{false, "effect_in_doubt", std::nullopt};
+    return Retried{false, Reason::effect_in_doubt, std::nullopt};
   if (from == JobState::waiting || (from == JobState::ready && delivery.run_at <= call.wall_us())) return Retried{};
-  if (from == JobState::done) return Retried{false, "finished", std::nullopt};
+  if (from == JobState::done) return Retried{false, Reason::finished, std::nullopt};
   if (is_finished(from)) {
     if (delivery.flags & kHasUniqueKey) {
       const auto holder = key_holder(call, call.names.home_of(delivery.queue_id), extras_of(call, delivery.seq).key);
-      if (holder && *holder != delivery.seq) return Retried{false, "key_taken", holder};
+      if (holder && *holder != delivery.seq) return Retried{false, Reason::key_taken, holder};
     }
     revive(call, delivery);
   } else if (from == JobState::running) {
@@ -165,7 +165,7 @@ Result<Retried> retry_one(Call& call, std::int64_t ns_id, const std::string& ns,
     drop_ready(call, delivery.seq);
   }
   make_ready(call, from, call.wall_us(), delivery);
-  return Retried{true, "", std::nullopt};
+  return Retried{true, Reason::none, std::nullopt};
 }
 
 // The job with its place, if the act is not a repeat; refusals are answered.
@@ -173,13 +173,13 @@ std::optional<Delivery> find_acted_on(Call& call, const std::optional<std::int64
                                       const JobId& id, ActReply& reply) {
   const auto seq = ns_id ? find_seq(call, *ns_id, id) : std::nullopt;
   if (!seq) {
-    reply.refused.push_back({id, "not_found", std::nullopt});
+    reply.refused.push_back({id, Reason::not_found, std::nullopt});
     return std::nullopt;
   }
   if (call.db.number(kActed, *seq, request.request)) return std::nullopt;
   Delivery delivery = find_delivery(call, *seq);
   if (request.only && delivery.state != *request.only) {
-    reply.refused.push_back({id, "state", std::nullopt});
+    reply.refused.push_back({id, Reason::state, std::nullopt});
     return std::nullopt;
   }
   add_place(call, delivery);
@@ -197,7 +197,7 @@ Result<ActReply> cancel(Call& call, const ActRequest& request) {
     if (!delivery) continue;
     const bool as_asked = delivery->state == JobState::cancelled;
     if (!as_asked && is_finished(delivery->state)) {
-      reply.refused.push_back({id, "finished", std::nullopt});
+      reply.refused.push_back({id, Reason::finished, std::nullopt});
       continue;
     }
     note_act(call, delivery->seq, request.request);
@@ -218,7 +218,7 @@ Result<ActReply> retry(Call& call, const ActRequest& request) {
     if (!delivery) continue;
     const Result<Retried> retried = retry_one(call, *ns_id, request.ns, *delivery);
     if (!retried) return std::unexpected(retried.error());
-    if (!retried->refusal.empty()) {
+    if (retried->refusal != Reason::none) {
       reply.refused.push_back(
           {id, retried->refusal, retried->holder ? std::optional(id_of(call, *retried->holder)) : std::nullopt});
       continue;

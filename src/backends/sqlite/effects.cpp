@@ -30,13 +30,13 @@ Found look_for(Call& call, const std::string& ns, const JobId& id) {
 }
 
 // Why the caller may not begin: it does not hold the job by a live lease.
-std::string not_held(Call& call, const Found& found, Fence sent) {
-  if (!found.job) return "not_found";
-  if (found.job->fence != sent) return "superseded";
-  if (is_finished(found.job->state)) return "finished";
-  if (found.job->state != JobState::running) return "settled";
-  if (found.job->lease_end <= call.now_us()) return "expired";
-  return "";
+Reason not_held(Call& call, const Found& found, Fence sent) {
+  if (!found.job) return Reason::not_found;
+  if (found.job->fence != sent) return Reason::superseded;
+  if (is_finished(found.job->state)) return Reason::finished;
+  if (found.job->state != JobState::running) return Reason::settled;
+  if (found.job->lease_end <= call.now_us()) return Reason::expired;
+  return Reason::none;
 }
 
 // Whether the job waits for this effect under this fence: whoever asks again is told so.
@@ -136,10 +136,10 @@ void end_as_held(Call& call, const std::string& ns, Found& found, EffectRow& row
 
 Result<BeginEffectReply> begin_effect(Call& call, const BeginEffectRequest& request) {
   Found found = look_for(call, request.ns, request.job);
-  if (std::string reason = not_held(call, found, request.fence); !reason.empty()) {
+  if (const Reason reason = not_held(call, found, request.fence); reason != Reason::none) {
     if (waits_for_it(call, found, request)) return BeginEffectReply{.verdict = EffectVerdict::held};
     return BeginEffectReply{.verdict = EffectVerdict::lost,
-                            .refusal = Refusal{request.job, request.fence, found.fence(), std::move(reason)}};
+                            .refusal = Refusal{request.job, request.fence, found.fence(), reason}};
   }
   std::optional<EffectRow> row = find_effect(call, found.job->seq, request.name);
   return row ? meet(call, found, request, *row) : begin_first(call, found, request);
@@ -147,20 +147,21 @@ Result<BeginEffectReply> begin_effect(Call& call, const BeginEffectRequest& requ
 
 Result<FinishEffectReply> finish_effect(Call& call, const FinishEffectRequest& request) {
   Found found = look_for(call, request.ns, request.job);
-  const auto refused = [&](std::string reason) {
-    return FinishEffectReply{.refusal = Refusal{request.job, request.fence, found.fence(), std::move(reason)}};
+  const auto refused = [&](Reason reason) {
+    return FinishEffectReply{.refusal = Refusal{request.job, request.fence, found.fence(), reason}};
   };
-  if (!found.job) return refused("not_found");
-  if (found.job->fence != request.fence) return refused("superseded");
+  if (!found.job) return refused(Reason::not_found);
+  if (found.job->fence != request.fence) return refused(Reason::superseded);
   std::optional<EffectRow> row = find_effect(call, found.job->seq, request.name);
-  if (!row || row->effect.call != request.call || row->effect.fence != request.fence) return refused("other_call");
+  if (!row || row->effect.call != request.call || row->effect.fence != request.fence)
+    return refused(Reason::other_call);
   Effect& effect = row->effect;
   const bool known_better =
       effect.state == EffectState::none && !effect.resolved_by.empty() && request.end == EffectEnd::done;
   if (effect.state != EffectState::intent && !known_better) {
     const bool same =
         request.end != EffectEnd::held && (effect.state == EffectState::done) == (request.end == EffectEnd::done);
-    return same && effect.resolved_by.empty() ? FinishEffectReply{} : refused("other_call");
+    return same && effect.resolved_by.empty() ? FinishEffectReply{} : refused(Reason::other_call);
   }
   if (request.end == EffectEnd::held) {
     end_as_held(call, request.ns, found, *row);

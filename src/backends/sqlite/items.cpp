@@ -20,21 +20,21 @@ namespace {
 
 constexpr const char* kSetStage = "UPDATE job SET queue_id = ?2 WHERE seq = ?1";
 
-// Why it is not made; empty: it is.
-std::string refusal_of_change(Call& call, const Delivery& delivery, const ItemRow& item, const ItemChange& change,
-                              const std::string& owner) {
+// Why it is not made; none: it is.
+Reason refusal_of_change(Call& call, const Delivery& delivery, const ItemRow& item, const ItemChange& change,
+                         const std::string& owner) {
   if (change.fence) {
-    if (delivery.fence != *change.fence) return "superseded";
-    if (delivery.owner != owner) return "other_owner";
-    if (is_finished(delivery.state)) return "finished";
-    if (delivery.state != JobState::running) return "settled";
+    if (delivery.fence != *change.fence) return Reason::superseded;
+    if (delivery.owner != owner) return Reason::other_owner;
+    if (is_finished(delivery.state)) return Reason::finished;
+    if (delivery.state != JobState::running) return Reason::settled;
   } else {
-    if (is_finished(delivery.state)) return "finished";
-    if (change.only && *change.only != delivery.state) return "state";
+    if (is_finished(delivery.state)) return Reason::finished;
+    if (change.only && *change.only != delivery.state) return Reason::state;
     if (change.place && delivery.state == JobState::waiting && !waited_for(call, delivery.seq).empty())
-      return "effect_in_doubt";
+      return Reason::effect_in_doubt;
   }
-  return item.revision == change.revision ? "" : "changed";
+  return item.revision == change.revision ? Reason::none : Reason::changed;
 }
 
 // As by settle: of a delivery that finishes its job the attempt stands in `done`.
@@ -130,14 +130,14 @@ Result<ChangeItemsReply> change_items(Call& call, const ChangeItemsRequest& requ
   for (const ItemChange& change : request.changes) {
     const auto seq = ns_id ? find_seq(call, *ns_id, change.id) : std::nullopt;
     if (!seq) {
-      reply.refused.push_back({change.id, "not_found", 0, 0});
+      reply.refused.push_back({change.id, Reason::not_found, 0, 0});
       continue;
     }
     ItemRow item = find_item(call, *seq);
     if (item.request == request.request) continue;  // a repeat
     Delivery delivery = find_delivery(call, *seq);
-    if (std::string reason = refusal_of_change(call, delivery, item, change, request.owner); !reason.empty()) {
-      reply.refused.push_back({change.id, std::move(reason), delivery.fence, item.revision});
+    if (const Reason reason = refusal_of_change(call, delivery, item, change, request.owner); reason != Reason::none) {
+      reply.refused.push_back({change.id, reason, delivery.fence, item.revision});
       continue;
     }
     if (item.revision == 0) {

@@ -18,7 +18,7 @@ class GuardedByALock : public GuardedFile {
   LockGrant take(const std::string& name, const std::string& owner) {
     const AcquireReply reply =
         must(store->acquire({.ns = "default", .names = {name}, .owner = owner, .request = "r", .ttl = seconds{30}}));
-    if (reply.grants.empty()) throw std::runtime_error("not granted: " + reply.held->reason);
+    if (reply.grants.empty()) throw std::runtime_error("not granted: " + std::string(to_string(reply.held->reason)));
     return reply.grants.front();
   }
   // The holder is paused past its lease, and another one has the lock.

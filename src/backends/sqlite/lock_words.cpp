@@ -21,28 +21,28 @@ constexpr const char* kForgetWithdrawn = R"sql(
 struct Said {
   std::optional<LockRecord> lock;
   std::optional<LockLease> lease;
-  std::string reason;  // why it is refused whatever it says
+  Reason reason = Reason::none;  // why it is refused whatever it says
 };
 
 Said look_up(Call& call, const std::optional<std::int64_t>& ns_id, const LockHolding& sent) {
   Said said;
   if (ns_id) said.lock = find_lock(call, *ns_id, sent.resource);
   if (!said.lock) {
-    said.reason = "not_found";
+    said.reason = Reason::not_found;
     return said;
   }
   if (said.lock->fence != sent.fence) {
-    said.reason = "superseded";
+    said.reason = Reason::superseded;
     return said;
   }
   said.lease = lease_of(call, *ns_id, *said.lock, sent.owner);
-  if (!said.lease) said.reason = "other_owner";
-  else if (said.lock->to_its_end) said.reason = "to_its_end";
+  if (!said.lease) said.reason = Reason::other_owner;
+  else if (said.lock->to_its_end) said.reason = Reason::to_its_end;
   return said;
 }
 
-LockRefusal refuse(const LockHolding& sent, const Said& said, std::string reason) {
-  return {sent, said.lock ? said.lock->fence : 0, std::move(reason)};
+LockRefusal refuse(const LockHolding& sent, const Said& said, Reason reason) {
+  return {sent, said.lock ? said.lock->fence : 0, reason};
 }
 
 }  // namespace
@@ -54,10 +54,11 @@ Result<RenewReply> renew(Call& call, const RenewRequest& request) {
   const auto ns_id = call.names.find_namespace(request.ns);
   for (const LockHolding& sent : request.locks) {
     const Said said = look_up(call, ns_id, sent);
-    std::string reason = said.reason;
-    if (reason.empty() && !said.lease->is_alive(call.now_us())) reason = said.lease->released ? "released" : "expired";
-    if (reason.empty()) renew_lease(call, *ns_id, *said.lock, sent.owner, request.ttl);
-    else reply.refused.push_back(refuse(sent, said, std::move(reason)));
+    Reason reason = said.reason;
+    if (reason == Reason::none && !said.lease->is_alive(call.now_us()))
+      reason = said.lease->released ? Reason::released : Reason::expired;
+    if (reason == Reason::none) renew_lease(call, *ns_id, *said.lock, sent.owner, request.ttl);
+    else reply.refused.push_back(refuse(sent, said, reason));
   }
   return reply;
 }
@@ -67,7 +68,7 @@ Result<ReleaseReply> release(Call& call, const ReleaseRequest& request) {
   const auto ns_id = call.names.find_namespace(request.ns);
   for (const LockHolding& sent : request.locks) {
     const Said said = look_up(call, ns_id, sent);
-    if (!said.reason.empty()) {
+    if (said.reason != Reason::none) {
       reply.refused.push_back(refuse(sent, said, said.reason));
       continue;
     }

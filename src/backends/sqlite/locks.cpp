@@ -102,11 +102,13 @@ RequestStanding stand(Call& call, std::int64_t ns_id, const AcquireRequest& requ
 
 LockHeld held_by(Call& call, const std::string& name, const RequestStanding& standing,
                  const std::optional<LockRecord>& lock) {
-  LockHeld held{.resource = resource_of(name, standing.slot), .reason = "turn"};
+  LockHeld held{.resource = resource_of(name, standing.slot), .reason = Reason::turn};
   if (!lock) return held;
   held.fence = lock->fence;
   if (standing.free_from <= call.now_us()) return held;
-  held.reason = lock->is_held(call.now_us()) ? "held" : lock->bar > call.now_us() ? "barred" : "delayed";
+  held.reason = lock->is_held(call.now_us()) ? Reason::held
+                : lock->bar > call.now_us()  ? Reason::barred
+                                             : Reason::delayed;
   if (!lock->is_held(call.now_us())) return held;
   held.owner = lock->lease->owner;
   held.place = lock->lease->place;

@@ -92,7 +92,8 @@ Result<RecordReply> record(Call& call, const RecordRequest& request) {
     const Note& note = request.notes[i];
     const std::optional<Delivery>& there = found[i];
     if (!there || there->fence != note.fence) {
-      reply.refused.push_back({note.id, note.fence, there ? there->fence : 0, there ? "superseded" : "not_found"});
+      reply.refused.push_back(
+          {note.id, note.fence, there ? there->fence : 0, there ? Reason::superseded : Reason::not_found});
       continue;
     }
     if (note.progress) call.db.execute(kPutProgress, there->seq, note.progress->percent, note.progress->note);

@@ -14,13 +14,14 @@ std::unexpected<Error> read_again(const std::string& name, const std::string& wh
 
 Result<void> settle_account(Call& call, std::int64_t ns_id, ScheduleRecord& schedule,
                             const ChangeScheduleRequest& request, std::vector<NewJob>& jobs) {
-  const std::string refused = refusal_of(call, ns_id, schedule, *request.step);
-  if (refused == "early")
+  const Reason refused = refusal_of(call, ns_id, schedule, *request.step);
+  if (refused == Reason::early)
     return fail(Code::refused, "a step of schedule " + request.name + " leads beyond the store's clock, which shows " +
                                    utc_text(call.wall));
-  if (!refused.empty())
-    return read_again(request.name, refused == "covers" ? "fired a tick that was to be skipped"
-                                                        : "has its account at " + utc_text(schedule.row.resolved_to));
+  if (refused != Reason::none)
+    return read_again(request.name, refused == Reason::covers
+                                        ? "fired a tick that was to be skipped"
+                                        : "has its account at " + utc_text(schedule.row.resolved_to));
   take_step(call, ns_id, schedule, *request.step, {request.request, request.owner, request.place}, jobs);
   schedule.changed.duplicates = schedule.moved.duplicates;
   return {};

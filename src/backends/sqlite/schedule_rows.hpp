@@ -55,8 +55,8 @@ struct TickWriter {
   std::string place;
 };
 
-// Why a step from here is not taken, as StepAnswer says; empty: it may be. Only reads.
-std::string refusal_of(Call& call, std::int64_t ns_id, const ScheduleRecord& schedule, const TickStep& step);
+// Why a step from here is not taken, as StepAnswer says; none: it may be. Only reads.
+Reason refusal_of(Call& call, std::int64_t ns_id, const ScheduleRecord& schedule, const TickStep& step);
 // Takes it: writes its rows, moves the account in `schedule`, which the caller writes, and adds the jobs that are to be
 // enqueued.
 void take_step(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const TickStep& step, const TickWriter& writer,

@@ -54,20 +54,20 @@ void skip(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const Skippe
   schedule.ticks += 1;
 }
 
-StepAnswer answer_of(std::string refused, const ScheduleRecord& schedule) {
-  return {std::move(refused), {}, schedule.row.revision, schedule.row.resolved_to, schedule.row.fired_to};
+StepAnswer answer_of(Reason refused, const ScheduleRecord& schedule) {
+  return {refused, {}, schedule.row.revision, schedule.row.resolved_to, schedule.row.fired_to};
 }
 
 }  // namespace
 
-std::string refusal_of(Call& call, std::int64_t ns_id, const ScheduleRecord& schedule, const TickStep& step) {
-  if (schedule.row.revision != step.revision) return "changed";
-  if (schedule.row.resolved_to != step.from) return "moved";
-  if (step.to > call.wall) return "early";
+Reason refusal_of(Call& call, std::int64_t ns_id, const ScheduleRecord& schedule, const TickStep& step) {
+  if (schedule.row.revision != step.revision) return Reason::changed;
+  if (schedule.row.resolved_to != step.from) return Reason::moved;
+  if (step.to > call.wall) return Reason::early;
   const bool covers = std::ranges::any_of(step.skipped, [&](const SkippedTicks& range) {
     return fired_between(call, ns_id, step.schedule, range.first, range.last);
   });
-  return covers ? "covers" : "";
+  return covers ? Reason::covers : Reason::none;
 }
 
 void take_step(Call& call, std::int64_t ns_id, ScheduleRecord& schedule, const TickStep& step, const TickWriter& writer,
@@ -135,21 +135,21 @@ Result<StepReply> step_ticks(Call& call, const StepRequest& request) {
   for (const TickStep& step : request.steps) {
     std::optional<ScheduleRecord> schedule = ns_id ? find_schedule(call, *ns_id, step.schedule) : std::nullopt;
     if (schedule && schedule->moved.id == request.request) {
-      reply.answers.push_back(answer_of("", *schedule));
+      reply.answers.push_back(answer_of(Reason::none, *schedule));
       reply.answers.back().duplicates = schedule->moved.duplicates;
       continue;
     }
     if (!schedule || schedule->row.removed) {
-      reply.answers.push_back({.refused = "not_found"});
+      reply.answers.push_back({.refused = Reason::not_found});
       continue;
     }
-    std::string refused = refusal_of(call, *ns_id, *schedule, step);
-    if (refused.empty()) {
+    const Reason refused = refusal_of(call, *ns_id, *schedule, step);
+    if (refused == Reason::none) {
       take_step(call, *ns_id, *schedule, step, writer, jobs);
       put_account(call, *ns_id, *schedule);
     }
-    StepAnswer& answer = reply.answers.emplace_back(answer_of(std::move(refused), *schedule));
-    if (answer.refused.empty()) answer.duplicates = schedule->moved.duplicates;
+    StepAnswer& answer = reply.answers.emplace_back(answer_of(refused, *schedule));
+    if (answer.refused == Reason::none) answer.duplicates = schedule->moved.duplicates;
   }
   if (auto ok = enqueue_all(call, request.ns, std::move(jobs)); !ok) return std::unexpected(ok.error());
   return reply;

@@ -25,12 +25,12 @@ std::vector<std::optional<Delivery>> find_all(Call& call, const std::string& ns,
   return find_deliveries(call, *ns_id, ids);
 }
 
-// The reasons that all verbs of a holder share, in the order of the header; empty: sent by the newest holder.
-std::string refusal_of_word(const std::optional<Delivery>& there, Fence sent, const std::string& owner) {
-  if (!there) return "not_found";
-  if (there->fence != sent) return "superseded";
-  if (there->owner != owner) return "other_owner";
-  return "";
+// The reasons that all verbs of a holder share, in the order of the header; none: sent by the newest holder.
+Reason refusal_of_word(const std::optional<Delivery>& there, Fence sent, const std::string& owner) {
+  if (!there) return Reason::not_found;
+  if (there->fence != sent) return Reason::superseded;
+  if (there->owner != owner) return Reason::other_owner;
+  return Reason::none;
 }
 
 // What an accepted outcome makes of a delivery that ran.
@@ -97,12 +97,12 @@ Result<SettleReply> settle(Call& call, const SettleRequest& request) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Settlement& sent = request.settlements[i];
     std::optional<Delivery>& there = found[i];
-    std::string reason = refusal_of_word(there, sent.fence, request.owner);
-    if (reason.empty() && there->state != JobState::running) {
+    Reason reason = refusal_of_word(there, sent.fence, request.owner);
+    if (reason == Reason::none && there->state != JobState::running) {
       if (there->last_outcome == static_cast<std::int64_t>(sent.outcome.kind)) continue;  // a repeat
-      reason = is_finished(there->state) ? "finished" : "settled";
+      reason = is_finished(there->state) ? Reason::finished : Reason::settled;
     }
-    if (!reason.empty()) {
+    if (reason != Reason::none) {
       reply.refused.push_back({sent.id, sent.fence, there ? there->fence : 0, reason});
       continue;
     }
@@ -123,13 +123,13 @@ Result<ExtendReply> extend(Call& call, const ExtendRequest& request) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Holding& sent = request.jobs[i];
     const std::optional<Delivery>& there = found[i];
-    std::string reason = refusal_of_word(there, sent.fence, request.owner);
-    if (reason.empty()) {
-      if (is_finished(there->state)) reason = "finished";
-      else if (there->state != JobState::running) reason = "settled";
-      else if (there->lease_end <= call.now_us()) reason = "expired";
+    Reason reason = refusal_of_word(there, sent.fence, request.owner);
+    if (reason == Reason::none) {
+      if (is_finished(there->state)) reason = Reason::finished;
+      else if (there->state != JobState::running) reason = Reason::settled;
+      else if (there->lease_end <= call.now_us()) reason = Reason::expired;
     }
-    if (reason.empty()) renewed.push_back(*there);
+    if (reason == Reason::none) renewed.push_back(*there);
     else reply.refused.push_back({sent.id, sent.fence, there ? there->fence : 0, reason});
   }
   if (renewed.empty()) return reply;

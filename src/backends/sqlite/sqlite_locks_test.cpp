@@ -35,13 +35,14 @@ class SqliteLocks : public SqliteFile {
  protected:
   LockGrant granted(Store& store, const AcquireRequest& request) {
     const AcquireReply reply = must(store.acquire(request));
-    if (reply.grants.empty()) throw std::runtime_error("not granted: " + reply.held->reason);
+    if (reply.grants.empty()) throw std::runtime_error("not granted: " + std::string(to_string(reply.held->reason)));
     return reply.grants.front();
   }
   // "reason in microseconds"
   static std::string refused(Store& store, const AcquireRequest& request) {
     const AcquireReply reply = must(store.acquire(request));
-    return reply.held ? reply.held->reason + " " + std::to_string(reply.again_in->count()) : "granted";
+    return reply.held ? std::string(to_string(reply.held->reason)) + " " + std::to_string(reply.again_in->count())
+                      : "granted";
   }
   void reboot(std::unique_ptr<SqliteStore>& store, const std::string& boot_id) {
     store.reset();
@@ -65,7 +66,7 @@ TEST_F(SqliteLocks, ARebootEndsALease) {
   const RenewReply renewed =
       must(store->renew({.ns = "default", .locks = {{"a", "ana", first.fence}}, .ttl = seconds{60}}));
   ASSERT_EQ(renewed.refused.size(), 1u);
-  EXPECT_EQ(renewed.refused[0].reason, "expired");
+  EXPECT_EQ(renewed.refused[0].reason, Reason::expired);
   const LockGrant second = granted(*store, of("a", "bob"));
   EXPECT_GT(second.fence, first.fence);
   EXPECT_EQ(second.previous_owner, "ana");

@@ -106,7 +106,7 @@ TEST_P(DeathWhileFiring, S1_LeavesTicksWithTheirJobsAndTheAccountOrNothing) {
   EXPECT_EQ(must(store->jobs({.ns = "default"})).jobs.size(), GetParam().happened ? 3u : 0u);
   EXPECT_EQ(row_of(*store).resolved_to, row.resolved_to + (GetParam().happened ? 3s : 0s));
   const StepAnswer again = must(store->step_ticks(request)).answers.at(0);
-  EXPECT_EQ(again.refused, "") << "whoever repeats it is told that it was taken, now or then";
+  EXPECT_EQ(again.refused, Reason::none) << "whoever repeats it is told that it was taken, now or then";
   EXPECT_EQ(again.duplicates, std::vector<WallTime>{});
   EXPECT_EQ(ticks(*store).size(), 3u);
   EXPECT_EQ(must(store->jobs({.ns = "default"})).jobs.size(), 3u);
@@ -138,8 +138,8 @@ TEST_F(SqliteSchedules, S1_SeveralStoresThatAllBelieveTheyLeadFireEachTickOnce) 
             must(store.step_ticks(stepping({firing(at_hand, 1, static_cast<std::uint64_t>(i * 100'000 + n + 1))},
                                            request, "node-" + std::to_string(i))))
                 .answers.at(0);
-        ++(answer.refused.empty() ? taken : moved);
-        EXPECT_TRUE(answer.refused.empty() || answer.refused == "moved") << answer.refused;
+        ++(answer.refused == Reason::none ? taken : moved);
+        EXPECT_TRUE(answer.refused == Reason::none || answer.refused == Reason::moved) << answer.refused;
         at_hand.resolved_to = answer.resolved_to;
       }
     }));
@@ -210,10 +210,10 @@ class LongHistory {
     store_.clock().advance(2s * ticks + 1s);
     for (int i = 0; i < ticks; ++i) {
       const StepAnswer fired = step(firing(row, 1, ++last_));
-      ASSERT_EQ(fired.refused, "");
+      ASSERT_EQ(fired.refused, Reason::none);
       row.resolved_to = fired.resolved_to;
       const StepAnswer skipped = step(skipping(row, i % 2 == 0 ? "overlap" : "cap"));
-      ASSERT_EQ(skipped.refused, "");
+      ASSERT_EQ(skipped.refused, Reason::none);
       row.resolved_to = skipped.resolved_to;
     }
   }
@@ -332,7 +332,7 @@ TEST_F(SqliteSchedules, OfAThousandThatAreDueAllFireInOneCall) {
     for (const ScheduleRow& row : rows) steps.push_back(firing(row, 1, job++));
     const StepReply reply = must(store->step_ticks(stepping(std::move(steps), std::to_string(call))));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      ASSERT_EQ(reply.answers[i].refused, "");
+      ASSERT_EQ(reply.answers[i].refused, Reason::none);
       rows[i].resolved_to = reply.answers[i].resolved_to;
     }
   }

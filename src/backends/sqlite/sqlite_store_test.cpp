@@ -254,7 +254,7 @@ TEST_F(SqliteFile, ARebootEndsEveryLease) {
   const ExtendReply extended = must(store->extend(
       {.ns = "default", .owner = "a", .jobs = {{job_id(1), first.job.fence}}, .ttl = std::chrono::seconds{30}}));
   ASSERT_EQ(extended.refused.size(), 1u);
-  EXPECT_EQ(extended.refused[0].reason, "expired");
+  EXPECT_EQ(extended.refused[0].reason, Reason::expired);
   const ClaimReply again = must(store->claim(a_claim("b", "3")));
   ASSERT_EQ(again.jobs.size(), 1u);
   EXPECT_TRUE(again.jobs[0].forced);

@@ -241,7 +241,7 @@ Result<void> SqliteTransaction::settle(const JobId& job, Fence fence, const Outc
     if (!reply) return std::unexpected(reply.error());
     if (reply->refused.empty()) return {};
     const Refusal& refusal = reply->refused.front();
-    if (refusal.reason == "superseded") return std::unexpected(lost(job, fence, refusal.current));
+    if (refusal.reason == Reason::superseded) return std::unexpected(lost(job, fence, refusal.current));
     return fail(Code::lost, "job " + to_string(job) + " has another outcome already: it is " +
                                 std::string(to_string((*there)->state)));
   });

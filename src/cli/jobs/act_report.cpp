@@ -13,7 +13,7 @@ Json refusal_as_json(const std::vector<ActRefusal>& refusals) {
   Json out = Json::array();
   for (const ActRefusal& refusal : refusals) {
     out.push_back({{"id", to_string(refusal.id)},
-                   {"reason", refusal.reason},
+                   {"reason", to_string(refusal.reason)},
                    {"holder", refusal.holder ? Json(to_string(*refusal.holder)) : Json(nullptr)}});
   }
   return out;
@@ -23,19 +23,20 @@ Json refusal_as_json(const std::vector<ActRefusal>& refusals) {
 
 Error refusal_error(const ActRefusal& refusal, const std::string& ns) {
   const std::string id = to_string(refusal.id);
-  if (refusal.reason == "not_found") return no_such_job(refusal.id, ns);
-  if (refusal.reason == "key_taken") {
+  if (refusal.reason == Reason::not_found) return no_such_job(refusal.id, ns);
+  if (refusal.reason == Reason::key_taken) {
     const std::string holder = refusal.holder ? to_string(*refusal.holder) : "another job";
     return {Code::conflict,
             "job " + id + " cannot be retried: job " + holder + " has its unique key; wait for that one, or cancel it"};
   }
-  if (refusal.reason == "effect_in_doubt")
+  if (refusal.reason == Reason::effect_in_doubt)
     return {Code::conflict,
             "job " + id + " cannot be retried: it waits for an effect that may have happened; 'fenceline job explain " +
                 id + "' names it and how to resolve it"};
-  if (refusal.reason == "finished")
+  if (refusal.reason == Reason::finished)
     return {Code::conflict, "job " + id + " is finished already; see 'fenceline job show " + id + "'"};
-  return {Code::conflict, "job " + id + " was refused: " + refusal.reason + "; see 'fenceline job explain " + id + "'"};
+  return {Code::conflict, "job " + id + " was refused: " + std::string(to_string(refusal.reason)) +
+                              "; see 'fenceline job explain " + id + "'"};
 }
 
 Result<int> report_act(const Invocation& invocation, const std::vector<JobId>& ids, const ActReply& reply,

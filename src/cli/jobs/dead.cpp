@@ -36,7 +36,7 @@ class Redrive {
       const auto to = from + std::min<std::ptrdiff_t>(kRedriveStep, ids.end() - from);
       const Result<std::vector<JobId>> others = retry({from, to});
       if (!others) return std::unexpected(others.error());
-      for (const JobId& id : *others) refused_.push_back({id, "not dead", std::nullopt});
+      for (const JobId& id : *others) refused_.push_back({id, Reason::not_dead, std::nullopt});
       from = to;
     }
     return {};
@@ -97,7 +97,7 @@ class Redrive {
     done_ += static_cast<std::int64_t>(request.ids.size() - reply->refused.size());
     std::vector<JobId> others;
     for (const ActRefusal& refusal : reply->refused) {
-      if (refusal.reason == "state") others.push_back(refusal.id);
+      if (refusal.reason == Reason::state) others.push_back(refusal.id);
       else refused_.push_back(refusal);
     }
     return others;
