@@ -38,7 +38,8 @@ Result<void> settle_batch(Store& store, const std::string& owner, const ClaimRep
   const Result<SettleReply> settled = store.settle(outcomes);
   if (!settled) return std::unexpected(settled.error());
   if (!settled->refused.empty())
-    return fail(Code::lost, "an outcome of the bench was refused: " + settled->refused.front().reason);
+    return fail(Code::lost,
+                "an outcome of the bench was refused: " + std::string(to_string(settled->refused.front().reason)));
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <regex>
 
+#include "backends/trackers/open_tracker.hpp"
 #include "base/duration_text.hpp"
 #include "base/nearest.hpp"
 #include "base/utf8.hpp"
@@ -21,7 +22,6 @@
 #include "cli/frame/lock_settings.hpp"
 #include "cli/frame/schedule_settings.hpp"
 #include "cli/frame/text.hpp"
-#include "backends/trackers/open_tracker.hpp"
 #include "model/job.hpp"
 #include "runtime/host.hpp"
 #include "services/worker.hpp"

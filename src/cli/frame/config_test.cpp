@@ -18,8 +18,8 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(Config, AFileSetsWhatItNames) {
-  const auto settings =
-      config_parsed("store = \"sqlite:a.db\" # mine\n\n[work]\nttl = \"1m\"\nconcurrency = 4\n[enqueue]\nbackoff = \"5s\"\n");
+  const auto settings = config_parsed(
+      "store = \"sqlite:a.db\" # mine\n\n[work]\nttl = \"1m\"\nconcurrency = 4\n[enqueue]\nbackoff = \"5s\"\n");
   ASSERT_TRUE(settings) << settings.error().message;
   EXPECT_EQ(*settings, (std::map<std::string, FileSetting>{{"store", {"sqlite:a.db", 1}},
                                                            {"work.ttl", {"1m", 4}},
@@ -29,7 +29,8 @@ TEST(Config, AFileSetsWhatItNames) {
 }
 
 TEST(Config, ALockClassHasWhatItsTableSays) {
-  const auto settings = config_parsed("[lock.nightly]\nttl = \"5m\"\nfailures = 2\ncontention = \"skip\"\n[lock.plain]\n");
+  const auto settings =
+      config_parsed("[lock.nightly]\nttl = \"5m\"\nfailures = 2\ncontention = \"skip\"\n[lock.plain]\n");
   ASSERT_TRUE(settings) << settings.error().message;
   EXPECT_EQ(*settings, (std::map<std::string, FileSetting>{{"lock.nightly.ttl", {"5m", 2}},
                                                            {"lock.nightly.failures", {"2", 3}},

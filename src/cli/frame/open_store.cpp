@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "backends/trackers/open_tracker.hpp"
 #include "cli/frame/command.hpp"
 #include "cli/frame/config.hpp"
 #include "cli/frame/open_within.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/text.hpp"
-#include "backends/trackers/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backends/trackers/open_tracker.hpp"
 #include "base/duration_text.hpp"
 #include "cli/frame/config.hpp"
 #include "cli/frame/measured.hpp"
@@ -18,7 +19,6 @@
 #include "cli/pipelines/tracker_place.hpp"
 #include "cli/pipelines/tracker_webhook.hpp"
 #include "fenceline/version.hpp"
-#include "backends/trackers/open_tracker.hpp"
 #include "model/trust.hpp"
 #include "runtime/actor.hpp"
 #include "runtime/child_process.hpp"

@@ -2,6 +2,7 @@
 // our own.
 #include <algorithm>
 
+#include "backends/trackers/open_tracker.hpp"
 #include "base/duration_text.hpp"
 #include "cli/frame/doctor_config.hpp"
 #include "cli/frame/text.hpp"
@@ -10,7 +11,6 @@
 #include "cli/operate/tracker_doctor.hpp"
 #include "cli/operate/workers.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "backends/trackers/open_tracker.hpp"
 #include "session/open_store.hpp"
 
 namespace fenceline::cli {

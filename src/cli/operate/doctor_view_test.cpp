@@ -11,26 +11,27 @@ const WallTime kDoctorNow = std::chrono::sys_days{std::chrono::year{2026} / 11 /
 
 Diagnosis some() {
   const std::string id = "0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10";
-  return {.store = "sqlite:fenceline.db",
-          .profile = StoreProfile{"sqlite",
-                                  "sqlite:fenceline.db",
-                                  GuaranteeClass::b,
-                                  {"synchronous=FULL: a commit is on disk before it is acknowledged"}},
-          .findings = {
-              {{"beliefs", FindingStatus::bad,
-                "w-1 believes it holds " + id + " under fence 5; the store gave it to w-2 under 7 at 12:03:11Z",
-                "fenceline workers stop w-1",
-                "its handler may still act: what it writes is refused only where the fence is checked", kDoctorNow - 49s}},
-              {{"stale_jobs", FindingStatus::warning,
-                "job " + id + " of queue mail: the lease of w-1 under fence 5 ran out 12s ago, and nobody took over",
-                "fenceline work mail -- CMD", "nobody works on it", kDoctorNow - 12s}},
-              {{"stale_jobs",
-                FindingStatus::warning,
-                "and 3 more",
-                "fenceline jobs --state running",
-                "nobody works on it",
-                {}}},
-              {{"wal_size", FindingStatus::ok, "1.2 MiB", "", "", {}}}}};
+  return {
+      .store = "sqlite:fenceline.db",
+      .profile = StoreProfile{"sqlite",
+                              "sqlite:fenceline.db",
+                              GuaranteeClass::b,
+                              {"synchronous=FULL: a commit is on disk before it is acknowledged"}},
+      .findings = {
+          {{"beliefs", FindingStatus::bad,
+            "w-1 believes it holds " + id + " under fence 5; the store gave it to w-2 under 7 at 12:03:11Z",
+            "fenceline workers stop w-1",
+            "its handler may still act: what it writes is refused only where the fence is checked", kDoctorNow - 49s}},
+          {{"stale_jobs", FindingStatus::warning,
+            "job " + id + " of queue mail: the lease of w-1 under fence 5 ran out 12s ago, and nobody took over",
+            "fenceline work mail -- CMD", "nobody works on it", kDoctorNow - 12s}},
+          {{"stale_jobs",
+            FindingStatus::warning,
+            "and 3 more",
+            "fenceline jobs --state running",
+            "nobody works on it",
+            {}}},
+          {{"wal_size", FindingStatus::ok, "1.2 MiB", "", "", {}}}}};
 }
 
 TEST(DoctorView, PutsTheWorstLastAndTheCommandOnALineOfItsOwn) {

@@ -4,12 +4,12 @@
 #include <iterator>
 #include <set>
 
+#include "backends/trackers/open_tracker.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/operate/doctor_view.hpp"
 #include "cli/pipelines/tracker_place.hpp"
 #include "doctor/finding_list.hpp"
 #include "doctor/words.hpp"
-#include "backends/trackers/open_tracker.hpp"
 #include "tracker/ledger.hpp"
 
 namespace fenceline::cli {

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <map>
 
+#include "backends/trackers/open_tracker.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/pipelines/board_view.hpp"
 #include "cli/pipelines/commands.hpp"
 #include "cli/pipelines/pipeline_view.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "backends/trackers/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {

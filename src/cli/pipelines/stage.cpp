@@ -1,6 +1,7 @@
 // fenceline stage approve, reject, move, hold and release: what people decide about an item of a pipeline; and move,
 // from inside the command that works on it.
 
+#include "backends/trackers/open_tracker.hpp"
 #include "cli/frame/acts.hpp"
 #include "cli/frame/config.hpp"
 #include "cli/frame/job_at_hand.hpp"
@@ -10,7 +11,6 @@
 #include "cli/pipelines/pipeline_view.hpp"
 #include "cli/pipelines/sent_back.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "backends/trackers/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {

@@ -1,13 +1,13 @@
 // fenceline board, stage and tracker whoami on an issue tracker.
 #include <map>
 
+#include "backends/trackers/open_tracker.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/pipelines/board_view.hpp"
 #include "cli/pipelines/commands.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "backends/trackers/open_tracker.hpp"
 #include "tracker/ledger.hpp"
 
 namespace fenceline::cli {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "backends/trackers/open_tracker.hpp"
 #include "cli/frame/config.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/pipelines/tracker_place.hpp"
-#include "backends/trackers/open_tracker.hpp"
 
 namespace fenceline::cli {
 namespace {

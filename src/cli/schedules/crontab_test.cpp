@@ -73,7 +73,8 @@ TEST(Crontab, VariablesAreLeftOutWithAWord) {
 }
 
 TEST(Crontab, ABadLineIsNamed) {
-  EXPECT_TRUE(crontab_refusal("@daily x\n61 * * * * y\n").starts_with("tab:2: ")) << crontab_refusal("@daily x\n61 * * * * y\n");
+  EXPECT_TRUE(crontab_refusal("@daily x\n61 * * * * y\n").starts_with("tab:2: "))
+      << crontab_refusal("@daily x\n61 * * * * y\n");
   EXPECT_TRUE(crontab_refusal("@reboot x").starts_with("tab:1: "));
   EXPECT_NE(crontab_refusal("* * * * *").find("no command"), std::string::npos);
   EXPECT_NE(crontab_refusal("* * *").find("no command"), std::string::npos);
