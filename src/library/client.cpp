@@ -30,7 +30,7 @@ Error error_of(const ActRefusal& refusal, std::string_view verb) {
   if (refusal.reason == Reason::key_taken)
     return {Code::conflict, job + " cannot be tried again: job " + (refusal.holder ? to_string(*refusal.holder) : "?") +
                                 " has its key"};
-  return {Code::refused, job + " is finished; it cannot be " + std::string(verb)};
+  return {Code::refused, job + " cannot be " + std::string(verb) + ": " + std::string(meaning_of(refusal.reason))};
 }
 
 std::string place_of_this_process() {

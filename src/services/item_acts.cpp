@@ -21,7 +21,7 @@ Error refusal_error(const ItemRefusal& refusal, const std::string& ns) {
     return {Code::conflict, "item " + id + " waits for an effect that may have happened; 'fenceline job explain " + id +
                                 "' names it and how to resolve it"};
   return {Code::lost, "the work on item " + id + " is over: it is under fence " + std::to_string(refusal.current) +
-                          " now (" + std::string(to_string(refusal.reason)) + "); stop working on it"};
+                          " now, " + std::string(meaning_of(refusal.reason)) + "; stop working on it"};
 }
 
 // Where an item was when its person decided: two who reject it at once send it back once.

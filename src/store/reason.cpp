@@ -7,18 +7,45 @@
 namespace fenceline {
 namespace {
 
-constexpr std::array<std::string_view, static_cast<std::size_t>(Reason::other) + 1> kReasons{
-    "",         "not_found", "superseded", "other_owner",     "other_call", "finished", "settled",
-    "expired",  "state",     "key_taken",  "effect_in_doubt", "changed",    "not dead", "to_its_end",
-    "released", "held",      "barred",     "delayed",         "turn",       "moved",    "early",
-    "covers",   "other"};
+struct Row {
+  std::string_view word;     // in stores, histories and --json
+  std::string_view meaning;  // in a sentence about a job, a lock or a schedule: "job 7 cannot be cancelled: it is ..."
+};
+
+constexpr std::array<Row, static_cast<std::size_t>(Reason::other) + 1> kReasons{{
+    {"", ""},
+    {"not_found", "it does not exist in this namespace"},
+    {"superseded", "its newest fence is another one"},
+    {"other_owner", "its fence was granted to another owner"},
+    {"other_call", "another call has it"},
+    {"finished", "it is finished"},
+    {"settled", "its delivery was settled with another outcome"},
+    {"expired", "its lease ran out"},
+    {"state", "it is in another state"},
+    {"key_taken", "another job has its unique key"},
+    {"effect_in_doubt", "it waits for an effect that may have happened"},
+    {"changed", "it was changed since it was read"},
+    {"not dead", "it is not dead"},
+    {"to_its_end", "it is held to its end"},
+    {"released", "it was released"},
+    {"held", "it is held"},
+    {"barred", "its window is not over"},
+    {"delayed", "it rests after an unclean loss"},
+    {"turn", "others wait for it"},
+    {"moved", "another leader moved it on"},
+    {"early", "its tick lies ahead of the store's clock"},
+    {"covers", "one of its ticks has fired"},
+    {"other", "the store refused it for a reason that this version does not know"},
+}};
 
 }  // namespace
 
-std::string_view to_string(Reason reason) { return kReasons[static_cast<std::size_t>(reason)]; }
+std::string_view to_string(Reason reason) { return kReasons[static_cast<std::size_t>(reason)].word; }
+
+std::string_view meaning_of(Reason reason) { return kReasons[static_cast<std::size_t>(reason)].meaning; }
 
 Reason reason_from(std::string_view word) {
-  const auto found = std::ranges::find(kReasons, word);
+  const auto found = std::ranges::find(kReasons, word, &Row::word);
   return found == kReasons.end() ? Reason::other : static_cast<Reason>(found - kReasons.begin());
 }
 

@@ -36,6 +36,8 @@ enum class Reason {
 };
 
 std::string_view to_string(Reason reason);
+// What it says to people, to follow a colon: "it waits for an effect that may have happened".
+std::string_view meaning_of(Reason reason);
 // A word that is not known is `other`: a refusal stays one, whatever it was for.
 Reason reason_from(std::string_view word);
 std::ostream& operator<<(std::ostream& out, Reason reason);

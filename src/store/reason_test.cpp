@@ -10,6 +10,7 @@ TEST(Reason, EachHasAWordOfItsOwn) {
     const auto reason = static_cast<Reason>(i);
     EXPECT_EQ(reason_from(to_string(reason)), reason);
     EXPECT_EQ(to_string(reason).empty(), reason == Reason::none);
+    EXPECT_EQ(meaning_of(reason).empty(), reason == Reason::none);
   }
 }
 

@@ -1,6 +1,7 @@
 // A program in C++ and `fenceline` itself ask a store alike: what both write down is the same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace fenceline::e2e {
 namespace {
 
-// The calls and what handlers did, in order; of calls that come as often as time has it, once in a row.
+// The calls and what handlers did, in order, each at its first time: how often a worker claims is a matter of time.
 std::vector<std::string> told_by(const std::filesystem::path& history) {
   std::vector<std::string> words;
   std::ifstream in(history);
@@ -21,7 +22,7 @@ std::vector<std::string> told_by(const std::filesystem::path& history) {
     if (kind != "invoke" && kind != "started" && kind != "ended") continue;
     const std::string word = kind == "invoke" ? event["verb"].get<std::string>() : kind;
     const bool by_the_clock = word == "tidy" || word == "extend" || word == "step_ticks" || word == "see_pipeline";
-    if (!by_the_clock && (words.empty() || words.back() != word)) words.push_back(word);
+    if (!by_the_clock && std::ranges::find(words, word) == words.end()) words.push_back(word);
   }
   return words;
 }
@@ -39,11 +40,9 @@ TEST(Session, AClientAndTheProgramWriteTheSameHistory) {
     ASSERT_TRUE(client->work({.queues = {"q"}, .concurrency = 1, .drain = true, .schedules = false},
                              [](const fenceline::Run&) { return RunResult{}; }));
   }
-  const std::vector<std::string> expected{"enqueue", "claim", "started", "ended", "settle", "claim"};
-  const std::vector<std::string> program = told_by(place.file("program.jsonl"));
-  ASSERT_GE(program.size(), 5U);
-  EXPECT_EQ(program, told_by(file));
-  EXPECT_TRUE(std::equal(expected.begin(), expected.begin() + 5, program.begin())) << Json(program).dump();
+  const std::vector<std::string> expected{"enqueue", "claim", "started", "ended", "settle"};
+  EXPECT_EQ(told_by(place.file("program.jsonl")), expected);
+  EXPECT_EQ(told_by(file), expected);
   EXPECT_EQ(answer(place, {"audit", file.string(), "--whole", "--drained"})["violations"], 0);
 }
 

@@ -35,7 +35,7 @@ Error refusal_error(const ActRefusal& refusal, const std::string& ns) {
                 id + "' names it and how to resolve it"};
   if (refusal.reason == Reason::finished)
     return {Code::conflict, "job " + id + " is finished already; see 'fenceline job show " + id + "'"};
-  return {Code::conflict, "job " + id + " was refused: " + std::string(to_string(refusal.reason)) +
+  return {Code::conflict, "job " + id + " cannot be changed: " + std::string(meaning_of(refusal.reason)) +
                               "; see 'fenceline job explain " + id + "'"};
 }
 
