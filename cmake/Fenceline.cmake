@@ -21,9 +21,10 @@ endfunction()
 
 # One target for a folder: every *.cpp but *_test.cpp and main.cpp, and the tests beside them as <name>_test.
 #   fenceline_library(services DEPENDS model store runtime [LINK PkgConfig::sqlite3])
+# COLD: what waits for people, processes or disks compiles with -O1, which takes a quarter less time.
 # With TESTS_IN cli the tests join others in cli_test, which src/cli makes of all of them.
 function(fenceline_library name)
-  cmake_parse_arguments(arg "" "TESTS_IN" "DEPENDS;LINK;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "COLD" "TESTS_IN" "DEPENDS;LINK;TEST_DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "*.cpp")
   file(GLOB tests CONFIGURE_DEPENDS "*_test.cpp")
   if(tests)
@@ -36,6 +37,9 @@ function(fenceline_library name)
   if(sources)
     add_library(${target} STATIC ${sources})
     fenceline_unity(${target})
+    if(arg_COLD)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
     fenceline_headers(${target} PUBLIC)
     target_link_libraries(${target} PUBLIC fenceline_settings ${arg_DEPENDS} PRIVATE ${arg_LINK})
   else()
