@@ -136,9 +136,16 @@ std::string Session::metrics_text() const {
 }
 
 Result<EnqueueReply> Session::enqueue(std::vector<NewJob> jobs, const std::stop_token& stop) const {
+  // Once, before the first try: a repeat carries the same arguments though the pipeline was changed meanwhile, and no
+  // rule of ours answers for a try that may have happened.
+  for (NewJob& job : jobs) {
+    Result<std::string> stage = parts_->stages->stage_of_new_job(job.queue, job.stage);
+    if (!stage) return std::unexpected(stage.error());
+    job.stage = std::move(*stage);
+  }
   std::optional<traces::ProducerSpan> span;
   if (parts_->spans != nullptr) span = traces::ProducerSpan::begin(parts_->runtime, *parts_->spans, parts_->ns, jobs);
-  Result<EnqueueReply> reply = enqueue_until_known(parts_->runtime, stop, *parts_->stages,
+  Result<EnqueueReply> reply = enqueue_until_known(parts_->runtime, stop, parts_->counted(),
                                                    {.ns = parts_->ns, .jobs = std::move(jobs)}, parts_->retries);
   if (span) span->end(reply ? nullptr : &reply.error());
   return reply;

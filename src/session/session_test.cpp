@@ -36,7 +36,10 @@ class TickingRuntime final : public Runtime {
   WallTime wall_now() const override { return clock_.wall_now(); }
   std::string boot_id() const override { return clock_.boot_id(); }
   std::uint64_t random() override { return ++random_; }
-  bool sleep_until(Instant, std::stop_token) override { return true; }
+  bool sleep_until(Instant when, std::stop_token) override {
+    clock_.advance(when - clock_.now());
+    return true;
+  }
   Task spawn(std::string, std::function<void(std::stop_token)>) override { return {}; }
   std::unique_ptr<fenceline::Event> make_event() override { return nullptr; }
 
@@ -49,6 +52,23 @@ struct Spans final : traces::SpanSink {
   explicit Spans(std::vector<traces::Span>& all) : all_(all) {}
   void ended(traces::Span span) override { all_.push_back(std::move(span)); }
   std::vector<traces::Span>& all_;
+};
+
+// Loses the answer to all tries of an enqueue but the last; meanwhile somebody applies a pipeline to the queue.
+class ChangingStore final : public ForwardingStore {
+ public:
+  ChangingStore(Store& inner, int losses, std::function<void()> change)
+      : ForwardingStore(inner), losses_(losses), change_(std::move(change)) {}
+  Result<EnqueueReply> enqueue(const EnqueueRequest& request) override {
+    Result<EnqueueReply> reply = inner_.enqueue(request);
+    if (losses_-- == 0) return reply;
+    change_();
+    return fail(Code::in_doubt, "the answer was lost");
+  }
+
+ private:
+  int losses_;
+  std::function<void()> change_;
 };
 
 class SessionTest : public testing::Test {
@@ -116,6 +136,22 @@ TEST_F(SessionTest, WhatTheNameOfAStageMeansIsSettledBeforeAnythingIsWrittenDown
     EXPECT_EQ(event.jobs.front().stage, "") << "as the store has it";
   }
   EXPECT_EQ(enqueues, 1);
+}
+
+TEST_F(SessionTest, J1_ARepeatIsNotJudgedByAPipelineThatCameAfterTheFirstTry) {
+  bool applied = false;
+  ChangingStore store(store_, 5, [&] {
+    if (!std::exchange(applied, true))
+      must(store_.put_pipeline({.ns = "default",
+                                .name = "q",
+                                .spec = pipeline_text({.name = "q", .stages = {{.name = "draft"}, {.name = "print"}}}),
+                                .revision = 0,
+                                .act = {.actor = "ana", .reason = ""}}));
+  });
+  const Session session = must(Session::over(runtime_, null_log_sink(), store, {}));
+  const NewJob added = job("print");
+  EXPECT_EQ(must(session.enqueue({added})).ids, std::vector{added.id}) << "the first try added it";
+  EXPECT_TRUE(applied);
 }
 
 TEST_F(SessionTest, CountsTheSameWithAHistoryAndWithoutOne) {
