@@ -16,8 +16,9 @@
 // paused stops no takeover. It then fails at COMMIT. After an error the transaction is over, as after every error on
 // PostgreSQL: roll it back.
 //
-// Every call answers with a Result. Errors of all: invalid, refused (no rights, the transaction is over or has failed),
-// unavailable (not reached, or 40001: begin again), broken. A server that does not know these functions is not_found.
+// Every call answers with a Result. Errors of all: invalid, denied (no rights), refused (the transaction is over or has
+// failed), full (the server's disk), unavailable (not reached, or 40001: begin again), broken. A server that does not
+// know these functions is not_found.
 #pragma once
 
 #include <cstdint>
