@@ -1,6 +1,6 @@
 // Your own tables in the store's SQLite file, written under the fence of a job or a lock: your statements, the check of
 // the fence, the record of an effect, the job's outcome and new jobs are one commit, or nothing is (E3).
-// docs/guarded.md shows how.
+// docs/tables-sqlite.md shows how.
 //
 //   auto connection = client->connect();
 //   if (!connection) return fenceline::RunResult::failed(connection.error().message);

@@ -111,7 +111,7 @@ TEST(Tidy, TheTableOfClassesIsTheCheckersOwn) {
 
 TEST(Tidy, TheCodeOfTheGuardedPageIsThatOfTheExamples) {
   const std::string root = FENCELINE_SOURCE_DIR;
-  const std::string page = read_text(root + "/docs/guarded.md");
+  const std::string page = read_text(root + "/docs/tables-sqlite.md");
   const std::string examples =
       read_text(root + "/examples/cpp/accounts.cpp") + read_text(root + "/examples/cpp/outbox.cpp");
   const std::string begin = "```cpp\n";

@@ -297,7 +297,7 @@ begin
   where f.pronamespace = current_schema()::regnamespace and f.proname ~ '^protects_[0-9]' and t.tgenabled in ('D', 'R');
   return jsonb_build_object('name', 'guards', 'status', case when gaps_ is null then 0 else 2 end,
     'detail', case when gaps_ is not null then gaps_ when counts is null then 'no table is protected' else 'refused so far: ' || counts end,
-    'remedy', case when gaps_ is null then '' else coalesce(mends, 'protect it again, see docs/guard.md') end);
+    'remedy', case when gaps_ is null then '' else coalesce(mends, 'protect it again, see docs/tables-postgresql.md') end);
 end $$;
 
 -- Lifts the floor above all that protected tables and gates remember, so that the next grants pass: for a store that was set back. Reads the tables by the caller's rights. Answers the floor.
