@@ -74,8 +74,8 @@ class PostgresTransaction {
   // The same for a lock of this namespace. `resource` is its name, or "name#3" for one of several holders.
   Result<void> guard_lock(std::string_view resource, Fence fence);
 
-  // From now on statements on protected tables (docs/tables-postgresql.md) write rows of this resource under this fence. Errors:
-  // lost.
+  // Statements on protected tables (docs/tables-postgresql.md) write rows of this resource under this fence from now
+  // on. Errors: lost.
   Result<void> act_as(std::string_view resource, Fence fence);
   Result<void> act_as(const Job& job) { return act_as(to_string(job.id), job.fence); }
 
