@@ -1,5 +1,6 @@
-// Durations as people write them: whole numbers with one unit, `ms s m h d`. Nothing else is a duration:
-// no sign, no fraction, no bare number, because a guessed unit was a real outage elsewhere.
+// Durations as people write them: `30s`, `1.5s`, `1h30m`. Units are `ms s m h d`, from the largest to the smallest, each
+// at most once; only the last number may have a decimal fraction, and the whole must be exact in microseconds. A sign, a
+// space and a bare number are refused: a guessed unit has caused real outages.
 #pragma once
 
 #include <string>

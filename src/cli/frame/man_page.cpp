@@ -89,7 +89,8 @@ std::string man_page(const std::vector<CommandSpec>& commands) {
   out += paragraph(
       "Data goes to stdout, words for people to stderr. Lists are tables on a terminal and tab-separated with a header "
       "in a pipe; "
-      "--json prints one object, or one a line for streams. Durations are whole numbers with ms, s, m, h or d.");
+      "--json prints one object, or one a line for streams. Durations are numbers with "
+      "ms, s, m, h or d, such as 30s, 1.5s or 1h30m.");
   out += section("commands");
   for (const CommandSpec& command : commands) {
     if (!command.hidden) out += command_section(command);
