@@ -257,6 +257,11 @@ std::vector<std::string> tests_named_in(const std::string& document) {
   return all_matches({"", document}, name);
 }
 
+std::vector<std::string> promises_listed_in(const std::string& document) {
+  static const std::regex row(R"(\n\| ([A-Z][0-9]) \|)");
+  return all_matches({"", document}, row);
+}
+
 std::string read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;

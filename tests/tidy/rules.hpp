@@ -41,6 +41,9 @@ std::vector<std::string> defined_tests(const SourceFile& file);
 // Test names, and paths under tests/, that a document sets in backquotes.
 std::vector<std::string> tests_named_in(const std::string& document);
 
+// Names of promises ("L3") that begin a row of a table.
+std::vector<std::string> promises_listed_in(const std::string& document);
+
 // Every *.hpp and *.cpp of src, sim, check, include and tests, sorted by path.
 std::vector<SourceFile> read_tree(const std::string& root);
 // Every *.hpp and *.cpp of examples.

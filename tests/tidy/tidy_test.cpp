@@ -91,13 +91,22 @@ TEST(Tidy, EveryTestThatTheGuaranteesNameExists) {
     for (const std::string& test : defined_tests(file)) defined.insert(test);
   }
   const std::vector<std::string> named =
-      tests_named_in(read_text(std::string(FENCELINE_SOURCE_DIR) + "/docs/guarantees.md"));
+      tests_named_in(read_text(std::string(FENCELINE_SOURCE_DIR) + "/docs/guarantees-tests.md"));
   EXPECT_GE(named.size(), 25U);
   for (const std::string& test : named) {
     const bool is_script = test.starts_with("tests/");
     EXPECT_TRUE(is_script ? !read_text(std::string(FENCELINE_SOURCE_DIR) + "/" + test).empty() : defined.contains(test))
         << test << " does not exist";
   }
+}
+
+TEST(Tidy, NoPromiseIsWithoutATest) {
+  const std::string root = FENCELINE_SOURCE_DIR;
+  const std::vector<std::string> promises = promises_listed_in(read_text(root + "/docs/guarantees.md"));
+  const std::string index = read_text(root + "/docs/guarantees-tests.md");
+  EXPECT_GE(promises.size(), 25U);
+  for (const std::string& promise : promises)
+    EXPECT_NE(index.find("\n| " + promise + " | `"), std::string::npos) << "docs/guarantees-tests.md lacks " << promise;
 }
 
 TEST(Tidy, TheTableOfClassesIsTheCheckersOwn) {
