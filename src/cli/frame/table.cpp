@@ -42,6 +42,8 @@ void shrink(std::vector<int>& widths, const std::vector<bool>& whole, int width)
   }
 }
 
+const std::string& on_terminal(const Cell& cell) { return cell.brief.empty() ? cell.text : cell.brief; }
+
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -65,7 +67,7 @@ std::string render_columns(const Table& table, int width, bool colour, bool head
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].wide_only || (table.columns[i].spare && width < kRoomy)) continue;
     int widest = columns_of(table.columns[i].name);
-    for (const auto& row : table.rows) widest = std::max(widest, columns_of(printable(row[i].text)));
+    for (const auto& row : table.rows) widest = std::max(widest, columns_of(printable(on_terminal(row[i]))));
     shown.push_back(i);
     widths.push_back(widest);
     whole.push_back(table.columns[i].whole);
@@ -77,7 +79,7 @@ std::string render_columns(const Table& table, int width, bool colour, bool head
     std::string line;
     for (std::size_t k = 0; k < shown.size(); ++k) {
       const Cell cell = cell_of(shown[k]);
-      const std::string text = cut_to_columns(printable(cell.text), widths[k]);
+      const std::string text = cut_to_columns(printable(on_terminal(cell)), widths[k]);
       const std::string space(static_cast<std::size_t>(std::max(0, widths[k] - columns_of(text))), ' ');
       const std::string_view on = colour && !text.empty() ? colour_of(cell.tone) : "";
       const std::string body = std::string(on) + text + (on.empty() ? "" : "\x1b[0m");

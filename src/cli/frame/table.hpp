@@ -14,6 +14,7 @@ struct Cell {
 
   std::string text;
   Tone tone = Tone::plain;
+  std::string brief = {};  // if not empty: shown on a terminal instead of the text
 };
 
 struct Column {

@@ -29,6 +29,14 @@ TEST(Table, WhatPeopleCopyIsNeverCut) {
   EXPECT_EQ(render_columns(table, 50, false, false), "0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10  a long sto..\n");
 }
 
+TEST(Table, ABriefTextIsForTerminalsOnly) {
+  Cell id("0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10");
+  id.brief = "0c6f9d10";
+  const Table table{{{.name = "id", .whole = true}, {"state"}}, {{id, "dead"}}};
+  EXPECT_EQ(render_columns(table, 80, false), "id        state\n0c6f9d10  dead\n");
+  EXPECT_EQ(render_tsv(table), "id\tstate\n0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10\tdead\n");
+}
+
 TEST(Table, ASpareColumnIsThereWhereThereIsRoomAndInAPipe) {
   const Table table{{{"id"}, {.name = "losses", .right = true, .spare = true}, {"error"}}, {{"a", "3", "boom"}}};
   EXPECT_EQ(render_columns(table, 80, false), "id  error\na   boom\n");
