@@ -168,7 +168,8 @@ Result<int> run_drill_lease_expiry(Invocation& invocation) {
   audit_history(runtime, drill.history(), {}, report);
   tally.faults.insert(tally.faults.end(), report.violations.begin(), report.violations.end());
   const bool held = tally.faults.empty();
-  for (const TraceEvent& event : tally.shown) print_line(to_json(event));
+  const bool for_people = stdout_is_terminal() && !invocation.json;
+  for (const TraceEvent& event : tally.shown) print_line(for_people ? to_line(event) : to_json(event));
   if (invocation.json) {
     print_line("{\"drill\":\"lease-expiry\",\"rounds\":" + std::to_string(tally.played) + ",\"faults\":" +
                std::to_string(tally.faults.size()) + ",\"verdict\":\"" + (held ? "held" : "broken") + "\"}");

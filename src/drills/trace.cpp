@@ -31,6 +31,18 @@ TraceEvent parse_trace_event(const std::string& line) {
           .status = json.value("status", "")};
 }
 
+std::string to_line(const TraceEvent& event) {
+  const std::string begin = event.who + "  pid " + std::to_string(event.pid) + "  ";
+  if (event.event == "lease_acquired")
+    return begin + (event.forced ? "takes the job over" : "claims the job") + " under fence " +
+           std::to_string(event.fence);
+  if (event.event == "execution_started") return begin + "starts the handler";
+  if (event.event == "stale_write_refused")
+    return begin + "writes late: refused, fence " + std::to_string(event.stale_fence) + " is stale";
+  if (event.event == "worker_exit") return begin + "exits: " + event.status;
+  return begin + event.event;
+}
+
 std::string fault_of(const std::vector<TraceEvent>& trace) {
   struct Expected {
     const char* event;

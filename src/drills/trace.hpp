@@ -23,6 +23,8 @@ struct TraceEvent {
 std::string to_json(const TraceEvent& event);
 // An event of that form; `event` is empty if the line is something else.
 TraceEvent parse_trace_event(const std::string& line);
+// The event for people at a terminal, in at most 80 columns: "B  pid 34  takes the job over under fence 17".
+std::string to_line(const TraceEvent& event);
 
 // What is wrong with the trace of one round, as a sentence; empty if A's late write was refused under an older
 // fence and B's was accepted, in two processes, in this order.

@@ -59,5 +59,21 @@ TEST(DrillTrace, SurvivesTheWayThroughAPipe) {
   EXPECT_EQ(parse_trace_event("not json").event, "");
 }
 
+TEST(DrillTrace, ALineForPeopleSaysWhoDidWhatUnderWhichFence) {
+  const std::int64_t pid = 4194304;
+  const std::int64_t fence = 9007199254740991;
+  const TraceEvent claims{.event = "lease_acquired", .who = "A", .pid = pid, .fence = fence};
+  const TraceEvent takes_over{.event = "lease_acquired", .who = "B", .pid = pid, .fence = fence, .forced = true};
+  const TraceEvent starts{.event = "execution_started", .who = "A", .pid = pid, .fence = fence};
+  const TraceEvent refused{.event = "stale_write_refused", .who = "A", .pid = pid, .stale_fence = fence};
+  const TraceEvent exits{.event = "worker_exit", .who = "B", .pid = pid, .status = "success"};
+  EXPECT_EQ(to_line(claims), "A  pid 4194304  claims the job under fence 9007199254740991");
+  EXPECT_EQ(to_line(takes_over), "B  pid 4194304  takes the job over under fence 9007199254740991");
+  EXPECT_EQ(to_line(starts), "A  pid 4194304  starts the handler");
+  EXPECT_EQ(to_line(refused), "A  pid 4194304  writes late: refused, fence 9007199254740991 is stale");
+  EXPECT_EQ(to_line(exits), "B  pid 4194304  exits: success");
+  for (const TraceEvent& event : {claims, takes_over, starts, refused, exits}) EXPECT_LE(to_line(event).size(), 80U);
+}
+
 }  // namespace
 }  // namespace fenceline::cli
