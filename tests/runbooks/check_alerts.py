@@ -63,7 +63,7 @@ for runbook in sorted(runbooks & set(read)):
         if "`%s`" % name not in page:
             wrong.append("docs/runbooks/%s.md does not name %s" % (runbook, name))
     sections = re.findall(r"(?m)^## (.*)$", page)
-    if sections != ["See", "Mend", "Drill"]:
+    if sections != ["Diagnose", "Fix", "Drill"]:
         wrong.append("docs/runbooks/%s.md has the sections %s" % (runbook, sections))
 table = text("docs/operating.md")
 for name in alerts:
