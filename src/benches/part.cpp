@@ -126,7 +126,7 @@ Result<int> run_bench_part(Invocation& invocation) {
 
 CommandSpec bench_part_command() {
   return {.name = "bench-part",
-          .summary = "One process of a bench.",
+          .summary = "Be one process of a bench",
           .arguments = {{"PART", "drain, worker, raw-drain or start"}},
           .options = {{"--narrow", "", "the other raw side"}},
           .hidden = true,

@@ -7,7 +7,10 @@
 
 namespace fenceline::cli {
 
-// In the order of the help.
+// As the help shows them: grouped by what people do. Hidden commands are in none of them.
+std::vector<CommandGroup> command_groups();
+
+// Of all groups, in their order, and then the hidden ones.
 std::vector<CommandSpec> all_commands();
 
 }  // namespace fenceline::cli

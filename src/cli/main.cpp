@@ -73,7 +73,8 @@ void hold_standard_files() {
 
 std::string help_text(const std::vector<CommandSpec>& commands, const Parsed& parsed) {
   if (parsed.command) return command_help(*parsed.command);
-  return parsed.group.empty() ? program_help(commands) : group_help(commands, parsed.group);
+  if (parsed.topic) return parsed.topic->text();
+  return parsed.group.empty() ? program_help(command_groups()) : group_help(commands, parsed.group);
 }
 
 int run(const std::vector<std::string>& words) {
@@ -82,7 +83,7 @@ int run(const std::vector<std::string>& words) {
   if (!parsed) return report(parsed.error());
   switch (parsed->wish) {
     case Parsed::Wish::run: return run_command(*parsed->command, parsed->invocation);
-    case Parsed::Wish::overview: print(overview_text(commands)); return closed(kExitUsage);
+    case Parsed::Wish::overview: print(overview_text()); return closed(kExitUsage);
     case Parsed::Wish::help: print(help_text(commands, *parsed)); return closed(kExitOk);
   }
   return kExitBug;
@@ -101,9 +102,10 @@ int main(int argc, char** argv) {
   try {
     return run({argv + (argc > 0 ? 1 : 0), argv + argc});
   } catch (const std::exception& error) {
-    tell("fenceline: a bug here: " + printable(one_line(error.what())) + "; please report it with the command you ran");
+    tell("fenceline: internal error: " + printable(one_line(error.what())) +
+         "; please report it with the command you ran");
   } catch (...) {
-    tell("fenceline: a bug here: an unknown exception; please report it with the command you ran");
+    tell("fenceline: internal error: unknown exception; please report it with the command you ran");
   }
   return kExitBug;
 }

@@ -71,7 +71,7 @@ Result<int> run_drill_clock(Invocation& invocation) {
 
 CommandSpec drill_clock_command() {
   return {.name = "drill clock",
-          .summary = "Sets the wall clocks of real workers hours ahead and back while they work.",
+          .summary = "Move workers' wall clocks hours ahead and back",
           .arguments = {},
           .options = {},
           .examples = {{"fenceline drill clock", "ten jumps; needs the package faketime"}},

@@ -86,9 +86,8 @@ Result<int> run_drill_cut(Invocation& invocation) {
 
 CommandSpec drill_cut_command() {
   return {.name = "drill cut",
-          .summary =
-              "Cuts the connections of real workers to the server of the store: half-open, reset, slow; an embedded "
-              "store has none.",
+          .summary = "Break workers' connections: half-open, reset, slow",
+          .details = "An embedded store has no server.",
           .arguments = {},
           .options = {{"--repeat", "N", "rounds of six faults, 18 s each; default 1"}},
           .examples = {{"fenceline drill cut --store postgres://localhost/app", "six faults under three workers"}},

@@ -85,8 +85,8 @@ Result<int> run_drill_disk_full(Invocation& invocation) {
 
 CommandSpec drill_disk_full_command() {
   return {.name = "drill disk-full",
-          .summary =
-              "Fills the disk under a scratch store of real workers, and sees nothing lost when there is room again.",
+          .summary = "Fill the disk under a scratch store, and see nothing lost",
+          .details = "Real workers run all the time; they continue when there is room again.",
           .arguments = {},
           .options = {},
           .examples = {{"fenceline drill disk-full", "four times, on a memory disk of its own"}},

@@ -111,9 +111,8 @@ Result<int> run_drill_kill(Invocation& invocation) {
 
 CommandSpec drill_kill_command() {
   return {.name = "drill kill",
-          .summary =
-              "Kills real processes at every named point of the life of a job, a lock and a gate on this store, and "
-              "sees nothing lost.",
+          .summary = "Kill processes at every named point, and see nothing lost",
+          .details = "Covers the life of a job, a lock and a write gate on this store.",
           .arguments = {},
           .options = {{"--list", "", "only list the points and what is true at each"},
                       {"--point", "NAME", "only this one"}},

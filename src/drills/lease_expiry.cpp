@@ -187,7 +187,8 @@ Result<int> run_drill_lease_expiry(Invocation& invocation) {
 
 CommandSpec drill_lease_expiry_command() {
   return {.name = "drill lease-expiry",
-          .summary = "Lets a paused worker write late on this store, and sees it refused.",
+          .summary = "Let a paused worker write late, and see it refused",
+          .details = "Uses this store.",
           .arguments = {},
           .options = {{"--repeat", "N", "rounds to play (20 at a time); default 1"}},
           .examples = {{"fenceline drill lease-expiry", "one round, with its trace"},

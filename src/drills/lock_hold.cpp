@@ -113,10 +113,11 @@ Result<int> run_hold(Invocation& invocation, const std::string& preset) {
                       "; late writes were refused by their fence");
 }
 
-CommandSpec spec(const std::string& preset, const std::string& summary) {
+CommandSpec spec(const std::string& preset, const std::string& summary, const std::string& details) {
   return {
       .name = "drill lock-" + preset,
       .summary = summary,
+      .details = details,
       .options = {{"--ttl", "DURATION",
                    "of the leases, 2s to 10m; default 3s, and the preset's own shows nothing else"}},
       .sections =
@@ -132,12 +133,12 @@ CommandSpec spec(const std::string& preset, const std::string& summary) {
 }  // namespace
 
 CommandSpec drill_lock_job_command() {
-  return spec("job",
-              "Stops a holder of the lock class job past its lease: its command is ended before another begins, and "
-              "late writes are refused.");
+  return spec("job", "Pause the holder of a job lock past its lease",
+              "Uses the lock class job: the holder's command is ended before another begins, and late writes are "
+              "refused.");
 }
 CommandSpec drill_lock_run_command() {
-  return spec("run", "Stops a holder of the lock class run past its lease, as drill lock-job does.");
+  return spec("run", "Pause the holder of a run lock past its lease", "Uses the lock class run; as 'drill lock-job'.");
 }
 
 }  // namespace fenceline::cli

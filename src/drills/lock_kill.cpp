@@ -129,9 +129,8 @@ Result<int> run_lock_kill(Invocation& invocation, const std::string& role) {
 
 CommandSpec drill_lock_loop_command() {
   return {.name = "drill lock-loop",
-          .summary =
-              "Kills the replica that sweeps in a window of the lock class loop: another one sweeps when that window "
-              "is over, and not before.",
+          .summary = "Kill the holder of a loop lock; another takes the next turn",
+          .details = "Uses the lock class loop: another replica runs when the window is over, and not before.",
           .options = {{"--ttl", "DURATION", "the window, 2s to 10m, tried every half of it; default the preset's 60s"}},
           .examples = {{"fenceline drill lock-loop", "with the preset's own window, in one to two minutes"},
                        {"fenceline drill lock-loop --ttl 4s", "the same in a few seconds"}},
@@ -140,7 +139,8 @@ CommandSpec drill_lock_loop_command() {
 
 CommandSpec drill_lock_writer_command() {
   return {.name = "drill lock-writer",
-          .summary = "Kills the writer that holds a lock of the class writer: another one writes within 15 s.",
+          .summary = "Kill the holder of a writer lock; another takes over in 15s",
+          .details = "Uses the lock class writer.",
           .options = {{"--ttl", "DURATION",
                        "of the lease, 2s to 10m, with an act every half of it; default the preset's 10s"}},
           .examples = {{"fenceline drill lock-writer", "with the preset's own lease"}},

@@ -80,7 +80,7 @@ Result<int> run_drill_locker(Invocation& invocation) {
 
 CommandSpec drill_locker_command() {
   return {.name = "drill-locker",
-          .summary = "One holder of a lock in a drill.",
+          .summary = "Be one lock holder of a drill",
           .arguments = {{"ROLE", "beat, loop or writer"}, {"WHO", "what it calls itself"}, {"KEY", "the lock", false}},
           .options = {{"--ttl", "DURATION", "instead of the preset's"},
                       {"--every", "DURATION", "between two beats"},

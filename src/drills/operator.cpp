@@ -307,9 +307,10 @@ std::vector<OperatorFault> operator_faults() {
 CommandSpec drill_operator_command() {
   return {
       .name = "drill operator",
-      .summary =
-          "Brings about every fault an operator is alerted of, from outside: the metric moves, the alert fires, doctor "
-          "names it, its command mends it.",
+      .summary = "Cause every fault that has an alert, and fix it by doctor",
+      .details =
+          "Causes each fault from outside and checks that the metric moves, the alert fires, doctor names it, and the "
+          "command it names fixes it.",
       .options = {{.name = "--only",
                    .value = "FAULT",
                    .help = "play this one, or those of a check of doctor, or of a runbook",

@@ -55,9 +55,8 @@ Result<int> run_drill_pause(Invocation& invocation) {
 
 CommandSpec drill_pause_command() {
   return {.name = "drill pause",
-          .summary =
-              "Stops real workers for longer than their leases, with their commands and alone, and sees their late "
-              "writes refused.",
+          .summary = "Pause workers past their leases; late writes are refused",
+          .details = "Pauses real workers together with their commands, and alone.",
           .arguments = {},
           .options = {{"--repeat", "N", "pauses to play, 3 s each; default 4"}},
           .examples = {{"fenceline drill pause", "four pauses among three workers"}},

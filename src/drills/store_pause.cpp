@@ -143,8 +143,8 @@ Result<int> run_drill_store_pause(Invocation& invocation) {
 CommandSpec drill_store_pause_command() {
   return {
       .name = "drill store-pause",
-      .summary =
-          "Pauses the server of the store under real workers for longer than their leases; an embedded store has none.",
+      .summary = "Pause the store's server for longer than a lease",
+      .details = "Real workers run all the time. An embedded store has no server.",
       .arguments = {},
       .options = {{"--pause-command", "CMD", "a line for the shell that stops the server as it is, as SIGSTOP does"},
                   {"--continue-command", "CMD", "a line for the shell that lets it go on"},

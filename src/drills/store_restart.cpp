@@ -83,7 +83,8 @@ Result<int> run_drill_store_restart(Invocation& invocation) {
 
 CommandSpec drill_store_restart_command() {
   return {.name = "drill store-restart",
-          .summary = "Restarts the server of the store under real workers; an embedded store has none.",
+          .summary = "Restart the store's server under real workers",
+          .details = "An embedded store has no server.",
           .arguments = {},
           .options = {{"--restart-command", "CMD",
                        "a line for the shell that restarts the server and returns when it is up again"},

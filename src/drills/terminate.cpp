@@ -79,9 +79,8 @@ Result<int> run_drill_terminate(Invocation& invocation) {
 CommandSpec drill_terminate_command() {
   return {
       .name = "drill terminate",
-      .summary =
-          "Ends sessions of real workers on the server of the store, in the middle of their transactions; an embedded "
-          "store has none.",
+      .summary = "End workers' sessions on the server in mid-transaction",
+      .details = "An embedded store has no server.",
       .arguments = {},
       .options = {{"--repeat", "N", "times to end sessions, about ten in a second; default 40"}},
       .examples = {{"fenceline drill terminate --store postgres://localhost/app", "forty times, under three workers"}},

@@ -138,7 +138,7 @@ Result<int> run_drill_worker(Invocation& invocation) {
 
 CommandSpec drill_worker_command() {
   return {.name = "drill-worker",
-          .summary = "One side of a drill.",
+          .summary = "Be one worker of a drill",
           .arguments = {{"ROLE", "A, B, doubt or steady"}, {"QUEUE", "the drill's queue"}},
           .options = {{"--ttl", "DURATION", "lease time"},
                       {"--history", "FILE", "write every call to the store into FILE"}},

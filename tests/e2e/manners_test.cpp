@@ -213,7 +213,8 @@ TEST(Manners, CompletionLoadsInBashAndCompletes) {
   const auto complete = [&](const Words& words) {
     std::string line = "source \"$0\"; COMP_WORDS=(";
     for (const std::string& word : words) line += "'" + word + "' ";
-    line += "); COMP_CWORD=" + std::to_string(words.size() - 1) + "; _fenceline; printf '%s ' \"${COMPREPLY[@]}\"";
+    line += "); COMP_WORDBREAKS=' =:'; COMP_CWORD=" + std::to_string(words.size() - 1) +
+            "; _fenceline; printf '%s ' \"${COMPREPLY[@]}\"";
     const Ended ended = place.run({"bash", "-c", line, script});
     EXPECT_EQ(ended.err, "");
     return ended.out;
@@ -228,6 +229,24 @@ TEST(Manners, CompletionLoadsInBashAndCompletes) {
   EXPECT_EQ(complete({"fenceline", "--requ"}), "--require ");
   EXPECT_EQ(complete({"fenceline", "--accept", "no"}), "no-sync ");
   EXPECT_EQ(complete({"fenceline", "help", "ver"}), "version ");
+  EXPECT_EQ(complete({"fenceline", "help", "exit"}), "exit-codes ");
+
+  const std::string ours = program();
+  EXPECT_EQ(complete({ours, "queue", "show", ""}), " ") << "there is no store yet";
+  EXPECT_EQ(place.dump(), "(none)") << "completing a word made a store";
+  const std::string id = place.fenceline({"enqueue", "q"}).out.substr(0, 36);
+  ASSERT_EQ(place.fenceline({"enqueue", "mail:eu"}).status, 0);
+  ASSERT_EQ(place.fenceline({"lock", "deploy", "--", "true"}).status, 0);
+  ASSERT_EQ(place.fenceline({"schedule", "add", "nightly", "--every", "1d", "--queue", "q"}).status, 0);
+  EXPECT_EQ(complete({ours, "queue", "show", ""}), "mail:eu q ");
+  EXPECT_EQ(complete({ours, "queue", "show", "mail", ":", "e"}), "eu ") << "bash replaces what follows the colon";
+  EXPECT_EQ(complete({ours, "jobs", "--queue", "q"}), "q ");
+  EXPECT_EQ(complete({ours, "jobs", "--queue", "=", "q"}), "q ");
+  EXPECT_EQ(complete({ours, "job", "show", id.substr(0, 30)}), id + " ");
+  EXPECT_EQ(complete({ours, "locks", "break", "d"}), "deploy ");
+  EXPECT_EQ(complete({ours, "schedule", "pause", ""}), "nightly ");
+  EXPECT_EQ(complete({ours, "--namespace", "other", "schedule", "pause", ""}), " ");
+  EXPECT_EQ(complete({ours, "--store", "redis", ":", "//127.0.0.1", ":", "1", "queue", "show", ""}), " ");
   EXPECT_EQ(place.fenceline({"completion", "zsh"}).status, 0);
   EXPECT_EQ(place.fenceline({"completion", "fish"}).status, 0);
 }

@@ -57,8 +57,9 @@ struct Setting {
 class Invocation;
 
 struct CommandSpec {
-  std::string name;  // "enqueue", "job show"
-  std::string summary;
+  std::string name;       // "enqueue", "job show"
+  std::string summary;    // for lists: imperative, one line, no full stop
+  std::string details{};  // what more its own help says: whole sentences
   std::vector<ArgumentSpec> arguments;
   std::vector<OptionSpec> options;
   std::vector<SectionSpec> sections;
@@ -68,6 +69,19 @@ struct CommandSpec {
   bool without_config = false;  // it uses no setting: a broken fenceline.toml is none of its business
   // Returns the exit code; an Error becomes one line on stderr and the exit code of its kind.
   std::function<Result<int>(Invocation&)> run;
+};
+
+// One line of the program's help: a command, or several that belong together.
+struct CommandFamily {
+  std::string names{};    // as the line begins; empty: the name of the only command
+  std::string summary{};  // empty: the summary of the only command; without one, the line is left out
+  std::vector<CommandSpec> commands;
+};
+
+// What people do with the program: "Jobs", "Locks".
+struct CommandGroup {
+  std::string title;
+  std::vector<CommandFamily> families;
 };
 
 // What was typed, and what every command needs. Made by main().

@@ -1,6 +1,7 @@
 #include "cli/frame/help.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "cli/frame/parse.hpp"
 #include "cli/frame/text.hpp"
@@ -12,11 +13,13 @@ using Rows = HelpRows;
 
 constexpr std::size_t kLine = 80;
 constexpr std::size_t kLeftMost = 27;  // what is longer stands on a line of its own
+constexpr std::size_t kOverviewLeftMost = 50;
+constexpr std::size_t kGroupExamplesMost = 4;
 
-std::string two_columns(const Rows& rows) {
+std::string two_columns(const Rows& rows, std::size_t left_most = kLeftMost) {
   std::size_t width = 0;
   for (const auto& [left, right] : rows) {
-    if (left.size() <= kLeftMost) width = std::max(width, left.size());
+    if (left.size() <= left_most) width = std::max(width, left.size());
   }
   std::string out;
   for (const auto& [left, right] : rows) {
@@ -46,45 +49,76 @@ Rows option_rows(const std::vector<OptionSpec>& options) {
   return rows;
 }
 
-std::string command_list(const std::vector<CommandSpec>& commands) {
-  Rows rows;
-  for (const CommandSpec& command : commands) {
-    if (!command.hidden) rows.emplace_back(command.name, command.summary);
-  }
-  return two_columns(rows);
+// A family's line; empty if it has none.
+std::optional<std::pair<std::string, std::string>> family_row(const CommandFamily& family) {
+  if (!family.names.empty() && family.summary.empty()) return std::nullopt;
+  if (!family.names.empty()) return std::pair{family.names, family.summary};
+  return std::pair{family.commands.front().name, family.commands.front().summary};
 }
 
 }  // namespace
 
-std::string overview_text(const std::vector<CommandSpec>& commands) {
-  return "fenceline runs each piece of work once, even when workers pause, crash or race.\n\n"
-         "  fenceline enqueue mail --payload '{\"to\":\"ada\"}'    add a job\n"
-         "  fenceline work mail -- ./send-mail                 run jobs, a process each\n"
-         "  fenceline jobs                                     see what became of them\n\n"
-         "Commands:\n" +
-         command_list(commands) + "\n'fenceline help COMMAND' explains one of them.\n";
+std::string overview_text() {
+  return "fenceline makes each piece of work count once, even when workers pause, crash\n"
+         "or race.\n\n" +
+         two_columns({{"fenceline enqueue mail --payload '{\"to\":\"ada\"}'", "Add a job"},
+                      {"fenceline work mail -- ./send-mail", "Run a command for each job"},
+                      {"fenceline jobs", "List jobs"},
+                      {"fenceline lock deploy -- ./deploy", "Run a command under a lock"},
+                      {"fenceline schedule list", "List schedules"},
+                      {"fenceline doctor", "Find problems"}},
+                     kOverviewLeftMost) +
+         "\n'fenceline help' lists all commands, 'fenceline help COMMAND' explains one.\n";
 }
 
-std::string program_help(const std::vector<CommandSpec>& commands) {
-  return "Usage: fenceline COMMAND [ARGUMENTS] [OPTIONS]\n\n"
-         "Makes each piece of work count once, even when workers pause, crash or race.\n\n"
-         "Commands:\n" +
-         command_list(commands) + "\nOptions of every command, before or after it:\n" +
-         two_columns(option_rows(global_options())) + "\nEnvironment:\n" + two_columns(environment_rows()) +
-         example_list({{"fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'", "add a job"},
-                       {"fenceline work mail --drain -- ./send-mail", "run what waits, then end"},
-                       {"fenceline jobs --state dead --json", "what failed for good, for a script"},
-                       {"fenceline doctor", "is all well?"}}) +
-         "\nExit codes:\n" + two_columns(exit_code_rows());
+std::string program_help(const std::vector<CommandGroup>& groups) {
+  std::vector<Rows> parts;
+  std::size_t width = 0;
+  for (const CommandGroup& group : groups) {
+    Rows& rows = parts.emplace_back();
+    for (const CommandFamily& family : group.families) {
+      if (const auto row = family_row(family)) rows.push_back(*row);
+    }
+    for (const auto& [names, summary] : rows) width = std::max(width, names.size());
+  }
+  std::string out =
+      "Make each piece of work count once, even when workers pause, crash or race.\n"
+      "Usage: fenceline COMMAND [ARGUMENTS] [OPTIONS]\n";
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    out += "\n" + groups[i].title + ":\n";
+    for (const auto& [names, summary] : parts[i])
+      out += "  " + names + std::string(width - names.size() + 2, ' ') + folded(summary, width + 4, kLine);
+  }
+  return out +
+         "\n'fenceline help COMMAND' shows options and examples. More: help options, help\n"
+         "environment, help exit-codes, version, man, completion.\n";
 }
 
 std::string group_help(const std::vector<CommandSpec>& commands, const std::string& group) {
   Rows rows;
+  std::vector<ExampleSpec> examples;
   for (const CommandSpec& command : commands) {
-    if (!command.hidden && command.name.starts_with(group + " ")) rows.emplace_back(command.name, command.summary);
+    if (command.hidden || !command.name.starts_with(group + " ")) continue;
+    rows.emplace_back(command.name, command.summary);
+    if (examples.size() < kGroupExamplesMost && !command.examples.empty()) examples.push_back(command.examples.front());
   }
   return "Usage: fenceline " + group + " COMMAND [ARGUMENTS] [OPTIONS]\n\nCommands:\n" + two_columns(rows) +
-         "\n'fenceline help " + group + " COMMAND' explains one of them.\n";
+         (examples.empty() ? "" : example_list(examples)) + "\n'fenceline help " + group +
+         " COMMAND' shows the options of one.\n";
+}
+
+const std::vector<HelpTopic>& help_topics() {
+  static const std::vector<HelpTopic> topics{
+      {"options", "Options of every command",
+       [] {
+         return "Options of every command, before or after it:\n" + two_columns(option_rows(global_options())) +
+                "\nfenceline.toml can set them too; 'fenceline config show --origin' names what is in\nforce.\n";
+       }},
+      {"environment", "Environment variables",
+       [] { return "Environment variables; an option wins over them:\n" + two_columns(environment_rows()); }},
+      {"exit-codes", "Exit codes", [] { return "Exit codes:\n" + two_columns(exit_code_rows()); }},
+  };
+  return topics;
 }
 
 HelpRows environment_rows() {
@@ -93,32 +127,29 @@ HelpRows environment_rows() {
           {"FENCELINE_CONFIG", "as --config"},
           {"FENCELINE_GATES", "as --gates of the gate commands"},
           {"FENCELINE_LOG",
-           "debug, info, warn or error; default info for work, else warn; lock and elect log only if it is set, or "
-           "with --json"},
-          {"TRACEPARENT", "enqueue: a W3C trace context that goes with the jobs"},
+           "least level to log: debug, info, warn or error; default info for work, warn otherwise; lock and elect log "
+           "only if it is set, or with --json"},
+          {"TRACEPARENT", "enqueue: W3C trace context, stored with the jobs"},
           {"OTEL_EXPORTER_OTLP_ENDPOINT",
-           "enqueue, work: where spans go (http://HOST:4318); also _TRACES_ENDPOINT, _HEADERS, OTEL_SERVICE_NAME"},
-          {"TZ", "enqueue --at: the zone of a time that names none"},
-          {"COLUMNS", "how wide tables may be, if the terminal does not say"},
-          {"NO_COLOR", "no colours"}};
+           "enqueue, work: where to send spans (http://HOST:4318); also _TRACES_ENDPOINT, _HEADERS, OTEL_SERVICE_NAME"},
+          {"TZ", "enqueue --at: time zone of a time without one"},
+          {"COLUMNS", "width of tables, if the terminal does not tell"},
+          {"NO_COLOR", "if set, no colours"}};
 }
 
 HelpRows exit_code_rows() {
-  return {{"0", "done"},
-          {"1", "a check found something; a question was answered with no; job wait: the job is dead or cancelled"},
-          {"64",
-           "wrong usage: an unknown command or option, or a value that an option cannot have (number, duration, time, "
-           "state, store)"},
-          {"65",
-           "bad input: a name, key, tag, id, payload or file that is not possible, or does not go with what is there"},
-          {"66", "no such job, queue, lock, worker, file or store"},
-          {"69", "the store cannot be used"},
-          {"70", "a bug here"},
+  return {{"0", "success"},
+          {"1", "a check found a problem, or the answer is no; job wait: the job is dead or cancelled"},
+          {"64", "wrong usage: unknown command or option, or an invalid value of an option"},
+          {"65", "invalid input: a name, key, tag, id, payload or file that is malformed or does not fit"},
+          {"66", "not found: no such job, queue, lock, worker, file or store"},
+          {"69", "the store is unavailable or refused"},
+          {"70", "internal error; please report it"},
           {"74", "disk full or I/O error"},
-          {"75", "held, or try later; job wait: not finished in time"},
-          {"76", "lease lost, or a fence that is stale or behind"},
-          {"77", "credentials or rights refused, or a server whose certificate is not trusted"},
-          {"126, 127", "work, lock, elect, gate run: the command cannot be run, or is not there"},
+          {"75", "held by another, or try again later; job wait: not finished in time"},
+          {"76", "lease lost, or the fence is stale or behind"},
+          {"77", "credentials or permissions refused, or the server's certificate is not trusted"},
+          {"126, 127", "work, lock, elect, gate run: the command cannot be run, or was not found"},
           {"128 + N", "ended by signal N"}};
 }
 
@@ -137,7 +168,7 @@ std::string shown(const OptionSpec& option) {
 
 std::string command_help(const CommandSpec& command) {
   std::string out = "Usage: " + usage_line(command);
-  out += "\n\n" + folded(command.summary, 0, kLine);
+  out += "\n\n" + folded(command.summary + (command.details.empty() ? "" : ". " + command.details), 0, kLine);
   if (!command.arguments.empty()) {
     Rows rows;
     for (const ArgumentSpec& argument : command.arguments) rows.emplace_back(argument.name, argument.help);

@@ -65,7 +65,8 @@ std::string examples(const std::vector<ExampleSpec>& specs) {
 }
 
 std::string command_section(const CommandSpec& command) {
-  std::string out = ".SS " + plain(usage_line(command)) + "\n" + plain(command.summary) + "\n";
+  std::string out = ".SS " + plain(usage_line(command)) + "\n" +
+                    plain(command.summary + "." + (command.details.empty() ? "" : " " + command.details)) + "\n";
   for (const ArgumentSpec& argument : command.arguments) out += term(argument.name, argument.help);
   out += options(command.options);
   for (const SectionSpec& part : command.sections) out += title(part.title + ":") + terms(part.rows);
@@ -74,7 +75,7 @@ std::string command_section(const CommandSpec& command) {
 
 }  // namespace
 
-std::string man_page(const std::vector<CommandSpec>& commands) {
+std::string man_page(const std::vector<CommandGroup>& groups) {
   std::string out = ".\\\" made by 'fenceline man'\n.TH FENCELINE 1 \"\" \"fenceline " + std::string(kVersion) +
                     "\" \"User Commands\"\n.nh\n.ad l\n";
   out += section("name") + "fenceline \\- crash\\-safe jobs: each piece of work counts once\n";
@@ -82,38 +83,37 @@ std::string man_page(const std::vector<CommandSpec>& commands) {
   out += section("description");
   out += paragraph(
       "fenceline makes each piece of work count once, even when workers pause, crash, race or lose the network. Jobs "
-      "wait in "
-      "queues of a store; a worker gets a lease of a job with a fence, a number larger than any before it, and what is "
-      "written "
-      "under an older fence is refused.");
+      "wait in queues of a store. A worker that claims a job gets a lease and a fence: a number larger than any before "
+      "it. Writes under an older fence are refused.");
   out += paragraph(
-      "Data goes to stdout, words for people to stderr. Lists are tables on a terminal and tab-separated with a header "
-      "in a pipe; "
-      "--json prints one object, or one a line for streams. Durations are numbers with "
-      "ms, s, m, h or d, such as 30s, 1.5s or 1h30m.");
-  out += section("commands");
-  for (const CommandSpec& command : commands) {
-    if (!command.hidden) out += command_section(command);
+      "Data goes to stdout, messages for people to stderr. Lists are tables on a terminal and tab-separated with a "
+      "header in a pipe; --json prints one object, or one per line for streams. Durations have units: 250ms, 1.5s, "
+      "1h30m, 7d.");
+  for (const CommandGroup& group : groups) {
+    out += section("commands: " + group.title);
+    for (const CommandFamily& family : group.families) {
+      for (const CommandSpec& command : family.commands) out += command_section(command);
+    }
   }
   out += section("options") + "Options of every command, before or after it:\n" + options(global_options());
   out += section("environment") + terms(environment_rows());
   out += section("files") +
          terms({{"fenceline.toml",
-                 "settings of the folder it lies in; 'fenceline config show --origin' tells what it does"},
+                 "settings for the folder it is in; 'fenceline config show --origin' shows their effect"},
                 {"fenceline.db",
-                 "the embedded store, if no other is named; -wal, -shm, -lock and -wake beside it belong to it"}});
+                 "the default store, embedded; the files with -wal, -shm, -lock and -wake beside it belong to it"}});
   out += section("exit status") + terms(exit_code_rows());
   return out;
 }
 
-CommandSpec man_command(std::vector<CommandSpec> (*commands)()) {
+CommandSpec man_command(std::vector<CommandGroup> (*groups)()) {
   return {.name = "man",
-          .summary = "Prints the manual page, fenceline.1.",
+          .summary = "Print the manual page, fenceline.1",
           .examples = {{"fenceline man | man -l -", "read it"},
                        {"fenceline man > /usr/local/share/man/man1/fenceline.1", "for 'man fenceline'"}},
           .without_config = true,
-          .run = [commands](Invocation&) -> Result<int> {
-            print(man_page(commands()));
+          .run = [groups](Invocation&) -> Result<int> {
+            print(man_page(groups()));
             return kExitOk;
           }};
 }

@@ -9,9 +9,9 @@
 namespace fenceline::cli {
 
 // fenceline.1, in the man macros of roff.
-std::string man_page(const std::vector<CommandSpec>& commands);
+std::string man_page(const std::vector<CommandGroup>& groups);
 
 // Of the commands that `commands` gives, once it runs.
-CommandSpec man_command(std::vector<CommandSpec> (*commands)());
+CommandSpec man_command(std::vector<CommandGroup> (*groups)());
 
 }  // namespace fenceline::cli

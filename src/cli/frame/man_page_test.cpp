@@ -8,7 +8,7 @@ namespace fenceline::cli {
 namespace {
 
 TEST(ManPage, HasEveryCommandButTheHiddenOnes) {
-  const std::string page = man_page(all_commands());
+  const std::string page = man_page(command_groups());
   for (const CommandSpec& command : all_commands()) {
     std::string heading = ".SS fenceline " + command.name;
     for (std::size_t at = heading.find('-'); at != std::string::npos; at = heading.find('-', at + 2))
@@ -20,9 +20,9 @@ TEST(ManPage, HasEveryCommandButTheHiddenOnes) {
 }
 
 TEST(ManPage, WhatLooksLikeARequestIsText) {
-  const std::string page =
-      man_page({{.name = "x", .summary = ".so /etc/passwd", .examples = {{"a 'b' \\n `c` --d", "e"}}}});
-  EXPECT_NE(page.find("\n\\&.so /etc/passwd\n"), std::string::npos);
+  const std::string page = man_page(
+      {{"X", {{.commands = {{.name = "x", .summary = ".so /etc/passwd", .examples = {{"a 'b' \\n `c` --d", "e"}}}}}}}});
+  EXPECT_NE(page.find("\n\\&.so /etc/passwd.\n"), std::string::npos);
   EXPECT_NE(page.find("a \\(aqb\\(aq \\en \\(gac\\(ga \\-\\-d\n"), std::string::npos) << page;
 }
 

@@ -9,6 +9,8 @@
 
 #include "base/nearest.hpp"
 #include "base/utf8.hpp"
+#include "cli/frame/habits.hpp"
+#include "cli/frame/help.hpp"
 #include "cli/frame/text.hpp"
 
 namespace fenceline::cli {
@@ -29,7 +31,7 @@ Result<void> check_words(Words words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!is_valid_utf8(words[i]) || words[i].find('\0') != std::string::npos)
       return fail(Code::invalid, "argument " + std::to_string(i + 1) + " '" + printable(words[i], 40) +
-                                     "' is not text in UTF-8; give bytes by a file");
+                                     "' is not valid UTF-8; pass other bytes in a file");
   }
   return {};
 }
@@ -56,7 +58,7 @@ Result<std::size_t> skip_global_options(Words words) {
       for (const OptionSpec& known : global_options()) names.push_back(known.name);
       return std::unexpected(
           usage_error("unknown option " + in_quotes(words[i]) + " before the command; " +
-                      did_you_mean(name_of_option(words[i]), names, "options of a command stand behind it", "--")));
+                      did_you_mean(name_of_option(words[i]), names, "options of a command follow it", "--")));
     }
     const bool value_follows = !option->value.empty() && words[i].find('=') == std::string::npos;
     i += value_follows ? 2 : 1;
@@ -88,11 +90,12 @@ Result<FoundCommand> find_command(const std::vector<CommandSpec>& commands, Word
     const std::string second = words.size() > 1 && !is_option(words[1]) ? words[1] : "";
     std::string list;
     for (const std::string& name : under) list += (list.empty() ? "" : ", ") + ("'fenceline " + name + "'");
-    if (second.empty())
-      return std::unexpected(usage_error(in_quotes(words[0]) + " needs a second word; there is " + list));
+    if (second.empty()) return std::unexpected(usage_error(in_quotes(words[0]) + " needs a second word: " + list));
     return std::unexpected(usage_error("unknown command " + in_quotes(two) + "; " +
-                                       did_you_mean(two, under, "there is " + list, words[0] + " ")));
+                                       did_you_mean(two, under, "use " + list, words[0] + " ")));
   }
+  if (const std::optional<std::string> meant = meant_by(words[0]))
+    return std::unexpected(usage_error("unknown command " + in_quotes(words[0]) + "; " + *meant));
   names.push_back("help");
   for (const CommandSpec& command : commands) {  // a mistyped first word of two
     if (!command.hidden && command.name.find(' ') != std::string::npos)
@@ -210,8 +213,13 @@ Result<Parsed> help_for(const std::vector<CommandSpec>& commands, Words words) {
   Parsed parsed{.wish = Parsed::Wish::help};
   if (words.empty()) return parsed;
   if (is_option(words[0]))
-    return std::unexpected(usage_error("'fenceline help' takes a command and no option, not " + in_quotes(words[0]) +
+    return std::unexpected(usage_error("'fenceline help' takes a command, not the option " + in_quotes(words[0]) +
                                        "; 'fenceline help jobs' explains one"));
+  const auto topic = std::ranges::find(help_topics(), words[0], &HelpTopic::name);
+  if (words.size() == 1 && topic != help_topics().end()) {
+    parsed.topic = &*topic;
+    return parsed;
+  }
   const std::string group = words[0] + " ";
   const bool is_group = std::ranges::any_of(
       commands, [&](const CommandSpec& command) { return !command.hidden && command.name.starts_with(group); });
@@ -225,19 +233,49 @@ Result<Parsed> help_for(const std::vector<CommandSpec>& commands, Words words) {
   return parsed;
 }
 
+// `typed` follows the global options `before`; `to_run` is what follows the first `--`.
+Result<Parsed> parse_command(const std::vector<CommandSpec>& commands, Words before, Words typed,
+                             std::optional<Words> to_run) {
+  if (asks_for_help(typed[0])) return help_for(commands, {});
+  if (typed[0] == "help") return help_for(commands, typed.subspan(1));
+  if (typed.size() == 2 && asks_for_help(typed[1])) {
+    if (const Result<Parsed> help = help_for(commands, typed.first(1)); help && !help->group.empty()) return help;
+  }
+  static const std::vector<std::string> kVersion{"version"};
+  const Result<FoundCommand> found = find_command(commands, typed[0] == "--version" ? Words(kVersion) : typed);
+  if (!found) return std::unexpected(found.error());
+
+  Parsed parsed{.command = found->spec};
+  std::vector<std::string> rest(before.begin(), before.end());
+  rest.insert(rest.end(), typed.begin() + static_cast<std::ptrdiff_t>(found->words), typed.end());
+  bool help = false;
+  if (auto ok = Reader(*found->spec).read(rest, parsed.invocation, help); !ok) return std::unexpected(ok.error());
+  if (help) return Parsed{.wish = Parsed::Wish::help, .command = found->spec};
+  if (to_run) {
+    if (!found->spec->takes_command)
+      return std::unexpected(
+          see_help(*found->spec, "'fenceline " + found->spec->name + "' takes no command after '--'"));
+    parsed.invocation.command.assign(to_run->begin(), to_run->end());
+  }
+  if (found->spec->takes_command && parsed.invocation.command.empty())
+    return std::unexpected(see_help(*found->spec, "'fenceline " + found->spec->name + "' needs a command after '--'"));
+  parsed.invocation.json = parsed.invocation.options.contains("--json");
+  return parsed;
+}
+
 }  // namespace
 
 const std::vector<OptionSpec>& global_options() {
   static const std::vector<OptionSpec> options{
-      {"--store", "URL", "where the jobs are; default FENCELINE_STORE, fenceline.toml, then sqlite:fenceline.db"},
+      {"--store", "URL", "store to use; default FENCELINE_STORE, fenceline.toml, then sqlite:fenceline.db"},
       {"--namespace", "N",
-       "which part of the store, with queues of its own; default FENCELINE_NAMESPACE, fenceline.toml, then 'default'"},
-      {"--config", "FILE", "settings; default FENCELINE_CONFIG, then fenceline.toml in this folder if there is one"},
-      {"--json", "", "print JSON: one object, or one a line for streams"},
+       "part of the store with its own queues and locks; default FENCELINE_NAMESPACE, fenceline.toml, then 'default'"},
+      {"--config", "FILE", "settings file; default FENCELINE_CONFIG, then fenceline.toml in this folder"},
+      {"--json", "", "print JSON: one object, or one per line for streams"},
       {"--require", "A|B|C",
-       "refuse a store of a lower class. A crash takes nothing (A: of several machines, B: of one), or the last "
-       "moments (C)"},
-      {"--accept", "shared-fs|no-sync|eviction|open-listen", "allow what is refused as unsafe, by name", true},
+       "refuse a store of a lower class: A loses nothing if one of several machines dies, B loses nothing in a crash, "
+       "C may lose the last moments"},
+      {"--accept", "shared-fs|no-sync|eviction|open-listen", "allow something unsafe that is refused, by name", true},
   };
   return options;
 }
@@ -254,29 +292,13 @@ Result<Parsed> parse(const std::vector<CommandSpec>& commands, const std::vector
       return std::unexpected(usage_error("no command was given; 'fenceline help' lists them"));
     return Parsed{.wish = Parsed::Wish::overview};
   }
-  if (asks_for_help(typed[0])) return help_for(commands, {});
-  if (typed[0] == "help") return help_for(commands, typed.subspan(1));
-  if (typed.size() == 2 && asks_for_help(typed[1])) {
-    if (const Result<Parsed> help = help_for(commands, typed.first(1)); help && !help->group.empty()) return help;
-  }
-  static const std::vector<std::string> kVersion{"version"};
-  const Result<FoundCommand> found = find_command(commands, typed[0] == "--version" ? Words(kVersion) : typed);
-  if (!found) return std::unexpected(found.error());
-
-  Parsed parsed{.command = found->spec};
-  std::vector<std::string> rest(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(*start));
-  rest.insert(rest.end(), typed.begin() + static_cast<std::ptrdiff_t>(found->words), typed.end());
-  bool help = false;
-  if (auto ok = Reader(*found->spec).read(rest, parsed.invocation, help); !ok) return std::unexpected(ok.error());
-  if (help) return Parsed{.wish = Parsed::Wish::help, .command = found->spec};
-  if (dashes != words.end()) {
-    if (!found->spec->takes_command)
-      return std::unexpected(see_help(*found->spec, "'fenceline " + found->spec->name + "' takes nothing behind '--'"));
-    parsed.invocation.command.assign(dashes + 1, words.end());
-  }
-  if (found->spec->takes_command && parsed.invocation.command.empty())
-    return std::unexpected(see_help(*found->spec, "'fenceline " + found->spec->name + "' needs a command behind '--'"));
-  parsed.invocation.json = parsed.invocation.options.contains("--json");
+  std::optional<Words> to_run;
+  if (dashes != words.end()) to_run = Words(dashes + 1, words.end());
+  Result<Parsed> parsed = parse_command(commands, ours.first(*start), typed, to_run);
+  if (parsed || typed.size() < 2 || typed[0] == "help") return parsed;
+  const std::string two = typed[0] + " " + typed[1];  // "jobs list": a command, and a word too many
+  if (const std::optional<std::string> meant = meant_by(two))
+    return std::unexpected(usage_error("unknown command " + in_quotes(two) + "; " + *meant));
   return parsed;
 }
 

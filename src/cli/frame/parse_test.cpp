@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "cli/commands.hpp"
+#include "cli/frame/habits.hpp"
+#include "cli/frame/help.hpp"
+
 namespace fenceline::cli {
 namespace {
 
@@ -82,9 +88,9 @@ TEST(Parse, WhatFollowsTwoDashesIsNotLookedInto) {
 }
 
 TEST(Parse, ACommandThatRunsOneNeedsIt) {
-  EXPECT_NE(complaint({"work", "a"}).find("needs a command behind '--'"), std::string::npos);
-  EXPECT_NE(complaint({"work", "a", "--"}).find("needs a command behind '--'"), std::string::npos);
-  EXPECT_NE(complaint({"jobs", "--", "x"}).find("takes nothing behind '--'"), std::string::npos);
+  EXPECT_NE(complaint({"work", "a"}).find("needs a command after '--'"), std::string::npos);
+  EXPECT_NE(complaint({"work", "a", "--"}).find("needs a command after '--'"), std::string::npos);
+  EXPECT_NE(complaint({"jobs", "--", "x"}).find("takes no command after '--'"), std::string::npos);
 }
 
 TEST(Parse, SuggestsTheNearestName) {
@@ -93,6 +99,34 @@ TEST(Parse, SuggestsTheNearestName) {
   EXPECT_EQ(complaint({"job", "foo"}).find("did you mean"), std::string::npos) << "a word of its own is no slip";
   EXPECT_NE(complaint({"--jsn", "jobs"}).find("did you mean '--json'?"), std::string::npos);
   EXPECT_EQ(complaint({"secre"}).find("secret"), std::string::npos) << "a hidden command was named";
+}
+
+TEST(Parse, WordsOfOtherProgramsNameTheRightCommand) {
+  const auto said = [](const std::vector<std::string>& words) {
+    const Result<Parsed> result = parse(all_commands(), words);
+    return result ? "" : error_text(result.error());
+  };
+  EXPECT_EQ(said({"enque", "mail"}), "unknown command 'enque'; did you mean 'enqueue'?");
+  EXPECT_EQ(said({"retry", "x"}), "unknown command 'retry'; did you mean 'job retry' or 'dead redrive'?");
+  EXPECT_EQ(said({"logs"}), "unknown command 'logs'; did you mean 'job logs'?");
+  EXPECT_EQ(said({"status"}), "unknown command 'status'; did you mean 'jobs', 'top' or 'doctor'?");
+  EXPECT_EQ(said({"unlock", "deploy"}), "unknown command 'unlock'; did you mean 'locks break'?");
+  EXPECT_EQ(said({"jobs", "list"}), "unknown command 'jobs list'; did you mean 'jobs'?");
+  EXPECT_EQ(said({"--json", "job", "list"}), "unknown command 'job list'; did you mean 'jobs'?");
+  EXPECT_EQ(said({"lock", "list"}), "unknown command 'lock list'; did you mean 'locks list'?");
+  EXPECT_EQ(said({"help", "retry"}), "unknown command 'retry'; did you mean 'job retry' or 'dead redrive'?");
+}
+
+TEST(Parse, EverySuggestionIsACommandAndNoCommandIsTakenForOne) {
+  const std::vector<CommandSpec> all = all_commands();
+  const auto is_command = [&](std::string_view name) {
+    return std::ranges::any_of(all,
+                               [&](const CommandSpec& command) { return command.name == name && !command.hidden; });
+  };
+  for (const Habit& habit : habits()) {
+    EXPECT_FALSE(is_command(habit.typed)) << habit.typed;
+    for (const std::string_view name : habit.meant) EXPECT_TRUE(is_command(name)) << name;
+  }
 }
 
 TEST(Parse, SaysWhatIsMissingOrTooMuch) {
@@ -105,9 +139,9 @@ TEST(Parse, SaysWhatIsMissingOrTooMuch) {
 }
 
 TEST(Parse, BytesThatAreNotTextAreRefused) {
-  EXPECT_NE(complaint({"enqueue", "\xff"}, kExitBadInput).find("not text in UTF-8"), std::string::npos);
+  EXPECT_NE(complaint({"enqueue", "\xff"}, kExitBadInput).find("not valid UTF-8"), std::string::npos);
   EXPECT_NE(complaint({"work", "a", "--", "\xc3"}, kExitBadInput).find("argument 4"), std::string::npos);
-  EXPECT_NE(complaint({"enqueue", std::string("a\0b", 3)}, kExitBadInput).find("not text in UTF-8"), std::string::npos);
+  EXPECT_NE(complaint({"enqueue", std::string("a\0b", 3)}, kExitBadInput).find("not valid UTF-8"), std::string::npos);
 }
 
 TEST(Parse, HelpIsAskedForInEveryWay) {
@@ -122,6 +156,8 @@ TEST(Parse, HelpIsAskedForInEveryWay) {
     EXPECT_EQ(parsed(words).wish, Parsed::Wish::help);
     EXPECT_EQ(parsed(words).command->name, "job show");
   }
+  EXPECT_EQ(parsed({"help", "exit-codes"}).topic->name, "exit-codes");
+  EXPECT_EQ(parsed({"help", "environment"}).topic->name, "environment");
   EXPECT_NE(complaint({"help", "jbos"}).find("did you mean 'jobs'?"), std::string::npos);
 }
 

@@ -183,7 +183,8 @@ Result<int> run_dead_redrive(Invocation& invocation) {
 
 CommandSpec dead_list_command() {
   return {.name = "dead list",
-          .summary = "Lists the dead jobs: those that failed for good and wait for a person.",
+          .summary = "List dead jobs: those that have no attempts left",
+          .details = "They stay until a person retries or cancels them.",
           .options = list_options(),
           .examples = {{"fenceline dead list --queue mail", "what failed for good, and with which error"}},
           .run = run_dead_list};
@@ -191,7 +192,8 @@ CommandSpec dead_list_command() {
 
 CommandSpec dead_redrive_command() {
   return {.name = "dead redrive",
-          .summary = "Makes dead jobs claimable again with all their attempts, and prints how many.",
+          .summary = "Run dead jobs again with all their attempts",
+          .details = "Prints how many jobs became ready.",
           .arguments = {{"ID",
                          "only these, whole or by their first 8 characters or more; all of --queue, or of all queues, "
                          "if none is given",

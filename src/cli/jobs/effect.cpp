@@ -179,8 +179,10 @@ Result<int> run_effect(Invocation& invocation) {
 CommandSpec effect_command() {
   return {
       .name = "effect",
-      .summary =
-          "Runs a command once for the job at hand, and replays its output; for commands that 'fenceline work' runs.",
+      .summary = "Run a command once as a side effect of the current job",
+      .details =
+          "If the job is retried, the recorded output is printed and the command does not run again. For commands that "
+          "'fenceline work' runs.",
       .arguments = {{.name = "NAME",
                      .help = "which of the job's effects it is; 1 to 128 letters, digits, '.', '_', '-' and ':'"}},
       .options = {{"--in-doubt", "hold|repeat|probe=CMD",

@@ -101,7 +101,8 @@ Result<int> run_effects_list(Invocation& invocation) {
 
 CommandSpec effects_list_command() {
   return {.name = "effects list",
-          .summary = "Lists the side effects that jobs recorded: which happened, and of which nobody knows.",
+          .summary = "List recorded side effects and those in doubt",
+          .details = "An effect is in doubt when nobody knows whether it happened.",
           .options = {{"--job", "ID", "only those of this job; the beginning of its id will do"},
                       {"--in-doubt", "", "only those that may or may not have happened, and that nobody is at"},
                       {"--result", "", "with --json: what they gave back"},

@@ -92,7 +92,8 @@ Result<int> run_effects_resolve(Invocation& invocation) {
 
 CommandSpec effects_resolve_command() {
   return {.name = "effects resolve",
-          .summary = "Says what became of an effect in doubt; its job, if it waits for that, goes on.",
+          .summary = "Record whether a side effect in doubt happened",
+          .details = "A job that waits for the answer then continues.",
           .arguments = {{.name = "JOB", .help = kIdHelp},
                         {.name = "NAME", .help = "the effect, as 'effects list' shows it"}},
           .options = with_act_options(

@@ -92,7 +92,8 @@ CommandSpec enqueue_command() {
       history_option()};
   for (OptionSpec& option : new_job_options()) options.push_back(std::move(option));
   return {.name = "enqueue",
-          .summary = "Adds a job to a queue, or one for each line of a file, and prints the ids.",
+          .summary = "Add a job to a queue, or one for each line of a file",
+          .details = "Prints the id of each job.",
           .arguments = {{"QUEUE", "1 to 128 letters, digits, '.', '_', '-' or ':'"}},
           .options = std::move(options),
           .examples = {{"fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'", "one job"},

@@ -33,7 +33,7 @@ Result<int> run_guardian(Invocation& invocation) {
 
 CommandSpec guardian_command() {
   return {.name = "guardian",
-          .summary = "the parent of a command that a worker runs",
+          .summary = "Be the parent of a command that a worker runs",
           .arguments = {},
           .options = {{"--clean-env", "", "give the command only what is about its job, and PATH"},
                       {"--attached-to", "GROUP", "the process group that the command joins"},

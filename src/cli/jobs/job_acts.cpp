@@ -36,7 +36,8 @@ Result<int> run_job_cancel(Invocation& invocation) { return act_on(invocation, &
 CommandSpec job_retry_command() {
   return {
       .name = "job retry",
-      .summary = "Makes jobs claimable now; dead and cancelled ones start anew. Prints their ids.",
+      .summary = "Run jobs again now",
+      .details = "Dead and cancelled jobs start over with all their attempts. Prints the ids.",
       .arguments = {{"ID", kIdsHelp, true, true}},
       .options = with_act_options(),
       .sections = {{"What becomes of a job",
@@ -52,7 +53,8 @@ CommandSpec job_retry_command() {
 
 CommandSpec job_cancel_command() {
   return {.name = "job cancel",
-          .summary = "Cancels jobs; the process of one that runs is stopped within a second. Prints their ids.",
+          .summary = "Cancel jobs",
+          .details = "The process of a running job is stopped within a second. Prints the ids.",
           .arguments = {{"ID", kIdsHelp, true, true}},
           .options = with_act_options(),
           .sections = {kSeveral},

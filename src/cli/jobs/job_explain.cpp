@@ -84,7 +84,8 @@ Result<int> run_job_explain(Invocation& invocation) { return look_at_each(invoca
 CommandSpec job_explain_command() {
   return {
       .name = "job explain",
-      .summary = "Says why jobs do not run, who has them, or what became of them: one sentence for each reason.",
+      .summary = "Say why jobs do not run, who runs them or how they ended",
+      .details = "Prints one sentence for each reason.",
       .arguments = {{"ID", kIdsHelp, true, true}},
       .examples = {{"fenceline job explain $ID", "what is it waiting for?"},
                    {"fenceline job explain $ID --json | jq -r '.reasons[].reason'", "the same as words for a script"}},

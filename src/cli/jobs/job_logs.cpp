@@ -120,7 +120,8 @@ Result<int> run_job_logs(Invocation& invocation) {
 CommandSpec job_logs_command() {
   return {
       .name = "job logs",
-      .summary = "Prints what a job's handler wrote to stderr; the last 1 MiB of it is kept.",
+      .summary = "Print what a job's handler wrote to stderr",
+      .details = "The last 1 MiB of it is kept.",
       .arguments = {{"ID", kIdHelp}},
       .options = {{.name = "--follow", .value = "", .help = "go on until the job is finished", .letter = "-f"},
                   {.name = "--tail", .value = "N", .help = "begin with the last N lines, 0 to 1000000", .letter = ""}},

@@ -48,7 +48,7 @@ Result<int> run_job_show(Invocation& invocation) { return look_at_each(invocatio
 
 CommandSpec job_show_command() {
   return {.name = "job show",
-          .summary = "Shows all that is known of jobs: state, attempts, progress, result.",
+          .summary = "Show jobs: state, attempts, progress, result",
           .arguments = {{"ID", kIdsHelp, true, true}},
           .options = {{"--payload", "", "the payload too"}},
           .examples = {{"fenceline job show 0198f3c1-7a3e",

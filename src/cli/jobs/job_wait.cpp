@@ -94,7 +94,8 @@ Result<int> run_job_wait(Invocation& invocation) {
 
 CommandSpec job_wait_command() {
   return {.name = "job wait",
-          .summary = "Waits until jobs are finished, prints their results and ends with their status.",
+          .summary = "Wait until jobs finish and print their results",
+          .details = "The exit code tells how they ended.",
           .arguments = {{"ID", kIdsHelp, true, true}},
           .options = {{"--timeout", "D", "give up after so long, 0s to 24h; default never"}},
           .sections = {{"Exit status, of the first job that was not done",

@@ -26,7 +26,8 @@ CommandSpec jobs_command() {
                  {"--state", "ready|running|waiting|done|dead|cancelled", "only jobs in this state"});
   return {
       .name = "jobs",
-      .summary = "Lists jobs in the order in which they were enqueued, 100 at a time.",
+      .summary = "List jobs in the order in which they were enqueued",
+      .details = "Shows 100 jobs at a time.",
       .options = std::move(options),
       .sections =
           {{"States",

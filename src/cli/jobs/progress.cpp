@@ -47,7 +47,8 @@ Result<int> run_progress(Invocation& invocation) {
 
 CommandSpec progress_command() {
   return {.name = "progress",
-          .summary = "Says how far the job at hand is; for commands that 'fenceline work' runs.",
+          .summary = "Report progress of the current job",
+          .details = "For commands that 'fenceline work' runs.",
           .arguments = {{.name = "PERCENT", .help = "0 to 100", .required = true},
                         {.name = "NOTE", .help = "a few words, at most 1 KiB", .required = false}},
           .options = {},

@@ -45,7 +45,8 @@ SectionSpec queue_columns() {
 
 CommandSpec queue_list_command() {
   return {.name = "queue list",
-          .summary = "Lists queues: how many jobs are in which state, what was set, who paused them.",
+          .summary = "List queues with their job counts and settings",
+          .details = "Shows how many jobs are in each state, what was set, and who paused the queue.",
           .sections = {queue_columns()},
           .examples = {{"fenceline queue list", "where does work pile up?"},
                        {"fenceline queue list --json | jq '.queues[] | select(.dead > 0)'",
@@ -55,7 +56,7 @@ CommandSpec queue_list_command() {
 
 CommandSpec queue_show_command() {
   return {.name = "queue show",
-          .summary = "Shows one queue: its jobs by state and its settings.",
+          .summary = "Show one queue: jobs by state, and settings",
           .arguments = {{"QUEUE", "its name"}},
           .sections = {queue_columns()},
           .examples = {{"fenceline queue show mail", "one queue"}},

@@ -68,7 +68,8 @@ Result<int> run_queue_purge(Invocation& invocation) {
 
 CommandSpec queue_purge_command() {
   return {.name = "queue purge",
-          .summary = "Cancels all jobs of a queue that wait to run, and prints how many.",
+          .summary = "Cancel all waiting jobs of a queue",
+          .details = "Prints how many were cancelled.",
           .arguments = {{"QUEUE", "its name"}},
           .options = with_act_options({{"--yes", "", "do not ask"}}),
           .examples = {{"fenceline queue purge mail --reason 'sent by hand'", "says how many, and asks"},

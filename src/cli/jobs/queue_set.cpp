@@ -109,7 +109,7 @@ Result<int> run_queue_resume(Invocation& invocation) { return pause(invocation, 
 
 CommandSpec queue_set_command() {
   return {.name = "queue set",
-          .summary = "Sets how many jobs of a queue run at a time, and how long finished ones are kept.",
+          .summary = "Limit a queue's concurrency, or keep finished jobs longer",
           .arguments = {{"QUEUE", "its name"}},
           .options = with_act_options(
               {{"--limit", "N", "at most so many run at a time, by all workers: 1 to 10000; 0 for no limit"},
@@ -124,7 +124,8 @@ CommandSpec queue_set_command() {
 
 CommandSpec queue_pause_command() {
   return {.name = "queue pause",
-          .summary = "Lets no job of a queue start. What runs goes on; jobs can still be enqueued.",
+          .summary = "Stop starting jobs from a queue; running jobs finish",
+          .details = "Jobs can still be enqueued.",
           .arguments = {{"QUEUE", "its name"}},
           .options = with_act_options(),
           .sections = {kNewQueues},
@@ -135,7 +136,7 @@ CommandSpec queue_pause_command() {
 
 CommandSpec queue_resume_command() {
   return {.name = "queue resume",
-          .summary = "Lets the jobs of a paused queue start again.",
+          .summary = "Start jobs from a paused queue again",
           .arguments = {{"QUEUE", "its name"}},
           .options = with_act_options(),
           .examples = {{"fenceline queue resume mail", "go on"}},

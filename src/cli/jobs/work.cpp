@@ -239,7 +239,7 @@ Result<int> run_work(Invocation& invocation) {
 CommandSpec work_command() {
   return {
       .name = "work",
-      .summary = "Runs a command for each job of some queues.",
+      .summary = "Run a command for each job in one or more queues",
       .arguments = {{.name = "QUEUE", .help = "queues to serve, in turn", .required = true, .repeated = true}},
       .options = {{"--stage", "S",
                    "serve the jobs of this stage; of a pipeline the first one if not given, else those without one"},

@@ -91,7 +91,8 @@ Result<int> run_elect(Invocation& invocation) {
 CommandSpec elect_command() {
   return {
       .name = "elect",
-      .summary = "Campaigns for a name, and runs a command while it leads; the term's number is the command's fence.",
+      .summary = "Run a command while this process is the leader",
+      .details = "The candidates share a name; one of them leads. The number of the term is the command's fence.",
       .arguments = {{"NAME", "what is led: a lock's name"}},
       .options =
           {{"--ttl", "DURATION", "lease time of a leader, renewed while the command runs: 1s to 24h, 15s if not given"},

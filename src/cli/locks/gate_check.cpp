@@ -34,7 +34,8 @@ Result<int> run_gate_check(Invocation& invocation) {
 
 CommandSpec gate_check_command() {
   return {.name = "gate check",
-          .summary = "Tells whether a write under this fence would pass its gate now. It changes nothing.",
+          .summary = "Check whether a write under a fence would pass its gate",
+          .details = "Changes nothing.",
           .arguments = {{"RESOURCE", kGateResourceHelp}, {"FENCE", kGateFenceHelp}},
           .options = {{"--file", "FILE", "the gate of that file, as 'gate put' keeps it"}, gates_option()},
           .sections = {{"Answers",

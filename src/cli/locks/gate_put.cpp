@@ -31,7 +31,7 @@ Result<int> run_gate_put(Invocation& invocation) {
 CommandSpec gate_put_command() {
   return {
       .name = "gate put",
-      .summary = "Replaces a file, whole and on the disk, unless a write under a newer fence was there.",
+      .summary = "Replace a file durably, unless a newer fence wrote it",
       .arguments = {{"RESOURCE", kGateResourceHelp},
                     {"FENCE", kGateFenceHelp},
                     {"FILE", "the file; what its gate remembers lies beside it, in FILE.gate"}},

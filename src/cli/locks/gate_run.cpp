@@ -85,7 +85,8 @@ Result<int> run_gate_run(Invocation& invocation) {
 CommandSpec gate_run_command() {
   return {
       .name = "gate run",
-      .summary = "Runs a command that writes, and holds the gate of its resource meanwhile.",
+      .summary = "Run a command that writes, while holding its gate",
+      .details = "The command runs only if no newer fence has passed the gate. Until it ends, no other write passes.",
       .arguments = {{"RESOURCE", kGateResourceHelp}, {"FENCE", kGateFenceHelp}},
       .options = {gate_wait_option(), gates_option()},
       .sections = {{"Exit status",

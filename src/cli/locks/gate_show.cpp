@@ -145,7 +145,8 @@ Result<int> run_gate_rebase(Invocation& invocation) {
 
 CommandSpec gate_show_command() {
   return {.name = "gate show",
-          .summary = "Shows what gates remember: the largest fence each let through, since when, and who holds it now.",
+          .summary = "Show what gates remember: the largest fence, and when",
+          .details = "Also shows which process holds a gate now.",
           .arguments = {{"RESOURCE", "only this one; default all of the folder", false}},
           .options = {{.name = "--file",
                        .value = "FILE",
@@ -160,7 +161,7 @@ CommandSpec gate_show_command() {
 CommandSpec gate_rebase_command() {
   return {
       .name = "gate rebase",
-      .summary = "After a restore: lifts the store's fences above all that the gates remember.",
+      .summary = "Raise the store's fences above all gates, after a restore",
       .arguments = {{"RESOURCE", "only what this gate remembers; default all of the folder", false}},
       .options = with_act_options({{.name = "--file",
                                     .value = "FILE",

@@ -208,8 +208,8 @@ Result<int> run_lock(Invocation& invocation) {
 CommandSpec lock_command() {
   return {
       .name = "lock",
-      .summary =
-          "Runs a command while it holds a lock, with its fence; the command is ended before the lock could be lost.",
+      .summary = "Run a command while holding a lock",
+      .details = "The command gets the lock's fence. It is stopped before the lock could be lost.",
       .arguments = {{.name = "KEY",
                      .help = "the lock's name: 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' and '='; of "
                              "several, all or none",

@@ -51,8 +51,8 @@ Result<int> run_locks_break(Invocation& invocation) {
 CommandSpec locks_break_command() {
   return {
       .name = "locks break",
-      .summary =
-          "Ends whatever holds a lock, or keeps it from being had; what its holder writes from then on is stale.",
+      .summary = "Force-release a lock; the old holder's writes become stale",
+      .details = "Also ends a cooldown or a reservation that keeps the lock from being acquired.",
       .arguments = {{.name = "RESOURCE",
                      .help = "the lock's name; with #2 and so on behind it, a slot of a lock that several may have"}},
       .options = with_act_options({{"--fence", "F", "only if this is still its newest fence: what you saw"}}),

@@ -79,9 +79,8 @@ SectionSpec field_section() {
 
 CommandSpec locks_list_command() {
   return {.name = "locks list",
-          .summary =
-              "Lists the locks of a namespace: who holds each, under which fence, who waits, and whether a gate ever "
-              "saw its fence.",
+          .summary = "List locks: holders, fences, waiters",
+          .details = "Also shows whether a gate has seen the lock's fence.",
           .options = {{"--held", "", "only those that somebody holds, or that nobody may have yet"},
                       {"--prefix", "TEXT", "only those whose name begins so"},
                       {"--limit", "N", "how many, 1 to 1000; default 100"},
@@ -102,7 +101,7 @@ CommandSpec locks_list_command() {
 CommandSpec locks_show_command() {
   return {
       .name = "locks show",
-      .summary = "Shows one lock: its holders and its waiters in turn.",
+      .summary = "Show one lock: holders, and waiters in order",
       .arguments = {{.name = "RESOURCE",
                      .help = "the lock's name; with #2 and so on behind it, a slot of a lock that several may have"}},
       .options = {gates_option()},

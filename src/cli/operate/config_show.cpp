@@ -43,7 +43,8 @@ Result<int> run_config_show(Invocation& invocation) {
 
 CommandSpec config_show_command() {
   return {.name = "config show",
-          .summary = "Shows the settings in force: by flag, environment, fenceline.toml or default.",
+          .summary = "Show the settings in force and where they come from",
+          .details = "A setting comes from an option, the environment, fenceline.toml or the default.",
           .options = {{"--origin", "", "and where each one comes from"}},
           .sections = {{"fenceline.toml",
                         {{"store, namespace", "as the options of that name; a relative store lies beside the file"},

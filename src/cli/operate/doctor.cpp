@@ -159,9 +159,10 @@ Result<int> run_doctor(Invocation& invocation) {
 
 CommandSpec doctor_command() {
   return {.name = "doctor",
-          .summary =
-              "Says what the store guarantees and what is wrong with it, its settings, its workers and the work in it: "
-              "since when, why it matters, and the command that mends it.",
+          .summary = "Find problems and name the command that fixes each",
+          .details =
+              "Checks the store, its settings, its workers and the work in it. Says what the store guarantees, since "
+              "when each problem exists and why it matters.",
           .options = {{"--all-namespaces", "", "look at the work of every namespace, the first 100"},
                       pipeline_file_option()},
           .sections = {{"Exit status",

@@ -40,7 +40,8 @@ Result<int> run_migrate(Invocation& invocation) {
 CommandSpec migrate_command() {
   return {
       .name = "migrate",
-      .summary = "Sets an empty store up, or brings an older one up to date. Repeating it does nothing.",
+      .summary = "Set up an empty store, or upgrade an older one",
+      .details = "Running it again changes nothing.",
       .options = {{"--grants-for", "ROLE",
                    "change nothing: print the SQL that gives a PostgreSQL role what a worker needs"}},
       .examples = {{"fenceline migrate --store sqlite:/var/lib/app/fenceline.db",

@@ -132,8 +132,8 @@ Result<int> run_top(Invocation& invocation) {
 
 CommandSpec top_command() {
   return {.name = "top",
-          .summary =
-              "Shows a namespace as it lives: queues, workers, locks, schedules, and what is wrong. Changes nothing.",
+          .summary = "Live view of queues, workers, locks and schedules",
+          .details = "Also shows current problems. Changes nothing.",
           .options = {{"--every", "DURATION", "look so often: 100ms to 1h, 2s if not given"},
                       {"--once", "", "one picture, then it ends; so it does where there is no terminal"}},
           .sections = {{"Keys",

@@ -50,7 +50,8 @@ Result<int> run_trail(Invocation& invocation) {
 
 CommandSpec trail_command() {
   return {.name = "trail",
-          .summary = "Shows what operators did in this namespace and to the whole store, oldest first.",
+          .summary = "Show what operators did, oldest first",
+          .details = "Includes actions in this namespace and on the whole store.",
           .options = {{"--limit", "N", "the newest N, 1 to 10000; default 100"}},
           .sections = {{"Acts",
                         {{"job_cancelled", "by job cancel"},

@@ -39,7 +39,8 @@ Result<int> run_version(Invocation& invocation) {
 
 CommandSpec version_command() {
   return {.name = "version",
-          .summary = "Prints the version of the program, its compiler, SQLite and the schemas.",
+          .summary = "Print the version of the program and its parts",
+          .details = "Names the compiler, SQLite and the schema versions.",
           .examples = {{"fenceline version --json", "for a bug report"}},
           .without_config = true,
           .run = run_version};

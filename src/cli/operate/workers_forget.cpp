@@ -89,9 +89,8 @@ bool stopped_here(const std::string& host, std::int64_t pid, Duration age) {
 
 CommandSpec workers_forget_command() {
   return {.name = "workers forget",
-          .summary =
-              "Removes workers that are gone from the list, instead of a day later. Their leases run out by "
-              "themselves, whatever the list says.",
+          .summary = "Remove workers that are gone from the list",
+          .details = "Otherwise the list drops them after a day. Their leases expire on time either way.",
           .arguments = {{"OWNER", "as 'fenceline workers list' names them", false, true}},
           .options = {{"--gone", "", "all workers of the namespace that are gone"}},
           .sections = {{"Exit status",

@@ -90,7 +90,7 @@ std::string worker_json(const WorkerRow& row) {
 
 CommandSpec workers_list_command() {
   return {.name = "workers list",
-          .summary = "Lists the workers of a namespace, when they were last seen and how many jobs they held then.",
+          .summary = "List workers, when they were last seen and what they held",
           .sections =
               {{"Columns",
                 {{"order",

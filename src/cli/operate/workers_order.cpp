@@ -64,10 +64,11 @@ Result<int> order(Invocation& invocation, WorkerOrder wanted) {
   return status;
 }
 
-CommandSpec order_command(std::string name, std::string summary, std::vector<ExampleSpec> examples,
+CommandSpec order_command(std::string name, std::string summary, std::string details, std::vector<ExampleSpec> examples,
                           WorkerOrder wanted) {
   return {.name = std::move(name),
           .summary = std::move(summary),
+          .details = std::move(details),
           .arguments = {{"OWNER", "as 'fenceline workers list' names them", false, true}},
           .options = with_act_options({{"--all", "", "all workers of the namespace that are not gone"}}),
           .examples = std::move(examples),
@@ -77,20 +78,19 @@ CommandSpec order_command(std::string name, std::string summary, std::vector<Exa
 }  // namespace
 
 CommandSpec workers_quiet_command() {
-  return order_command(
-      "workers quiet",
-      "Lets workers claim nothing more, from now on; they finish what they have and stay, until resumed.",
-      {{"fenceline workers quiet --all --reason 'upgrade'", "before a change"}}, WorkerOrder::quiet);
+  return order_command("workers quiet", "Tell workers to claim no more jobs",
+                       "They finish the jobs they have and stay until resumed.",
+                       {{"fenceline workers quiet --all --reason 'upgrade'", "before a change"}}, WorkerOrder::quiet);
 }
 
 CommandSpec workers_stop_command() {
-  return order_command("workers stop",
-                       "Ends workers as SIGTERM does: they finish what they have, within their grace, and go.",
+  return order_command("workers stop", "Stop workers gracefully, as SIGTERM does",
+                       "They finish the jobs they have, within their drain timeout, and exit.",
                        {{"fenceline workers stop $OWNER", "one that runs somewhere else"}}, WorkerOrder::stop);
 }
 
 CommandSpec workers_resume_command() {
-  return order_command("workers resume", "Lets quiet workers claim again.",
+  return order_command("workers resume", "Let quiet workers claim jobs again", "",
                        {{"fenceline workers resume --all", "after a change"}}, WorkerOrder::work);
 }
 

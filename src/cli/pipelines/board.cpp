@@ -162,9 +162,8 @@ Result<int> run_board(Invocation& invocation) {
 CommandSpec board_command() {
   return {
       .name = "board",
-      .summary =
-          "Shows where the items of pipelines are: how many at each stage, and each unfinished or dead one with who "
-          "has it and what it waits for.",
+      .summary = "Show items by stage, who has each and what it waits for",
+      .details = "Shows how many items are at each stage, and every item that is unfinished or dead.",
       .arguments = {{.name = "PIPELINE", .help = "its name; all of them if not given", .required = false}},
       .options = {{"--all", "", "done and cancelled items too"},
                   {"--payload", "", "the beginning of each payload as its title; else its key or tags"},

@@ -98,9 +98,10 @@ Result<int> run_pipeline_remove(Invocation& invocation) {
 
 CommandSpec pipeline_apply_command() {
   return {.name = "pipeline apply",
-          .summary =
-              "Makes a pipeline what a file says: stages in order, and what lets an item into each. Its items are the "
-              "jobs of the queue of that name.",
+          .summary = "Create or change a pipeline from a file",
+          .details =
+              "The file lists the stages in order and the entry condition of each. The items are the jobs of the queue "
+              "with the pipeline's name.",
           .arguments = {{"FILE", "TOML, or - for stdin; docs/pipelines.md explains it all"}},
           .options = with_act_options(
               {history_option(),
@@ -134,7 +135,8 @@ CommandSpec pipeline_apply_command() {
 CommandSpec pipeline_show_command() {
   return {
       .name = "pipeline show",
-      .summary = "Lists the pipelines of a namespace, or the stages of one: gate, ttl, timeout, attempts, concurrency.",
+      .summary = "List pipelines, or show the stages of one",
+      .details = "Shows each stage's entry condition, ttl, timeout, attempts and concurrency.",
       .arguments = {{.name = "NAME", .help = "its name; all of them if not given", .required = false}},
       .sections = {{"Exit status", {{"66", "there is no such pipeline"}}}},
       .examples = {{"fenceline pipeline show", "which there are"},
@@ -145,7 +147,8 @@ CommandSpec pipeline_show_command() {
 CommandSpec pipeline_remove_command() {
   return {
       .name = "pipeline remove",
-      .summary = "Removes a pipeline. Its queue stays, with all jobs; refused while items are unfinished.",
+      .summary = "Remove a pipeline; its queue and jobs stay",
+      .details = "Refused while items are unfinished.",
       .arguments = {{"NAME", "its name"}},
       .options = with_act_options(
           {history_option(), {"--force", "", "also with unfinished items: they stay at their stages, as plain jobs"}}),

@@ -158,26 +158,25 @@ SectionSpec exit_section() {
 }  // namespace
 
 CommandSpec stage_approve_command() {
-  return {.name = "stage approve",
-          .summary =
-              "Approves an item at the gate of a stage; when enough people have, it is let in. An approval counts once "
-              "a person, and for this time at the gate only.",
-          .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options(
-              {pipeline_file_option(),
-               history_option(),
-               {"--generation", "N", "only if it is still this time at the gate, as 'board --json' shows it"}}),
-          .sections = {exit_section()},
-          .examples = {{"fenceline stage approve 0198f3c1-7a3e --reason 'read it twice'", "as yourself"},
-                       {"fenceline stage approve $ID --as ana", "on trust: whoever can write the store can say so"}},
-          .run = run_stage_approve};
+  return {
+      .name = "stage approve",
+      .summary = "Approve an item that waits to enter a stage",
+      .details = "When enough people have approved, the item enters. Each person counts once, and only for this visit.",
+      .arguments = {{"ID", kIdHelp}},
+      .options = with_act_options(
+          {pipeline_file_option(),
+           history_option(),
+           {"--generation", "N", "only if it is still this time at the gate, as 'board --json' shows it"}}),
+      .sections = {exit_section()},
+      .examples = {{"fenceline stage approve 0198f3c1-7a3e --reason 'read it twice'", "as yourself"},
+                   {"fenceline stage approve $ID --as ana", "on trust: whoever can write the store can say so"}},
+      .run = run_stage_approve};
 }
 
 CommandSpec stage_reject_command() {
   return {.name = "stage reject",
-          .summary =
-              "Sends an item back to the stage before, or to an earlier one, with a reason. Beyond the cap on loops of "
-              "its pipeline it is held for a person.",
+          .summary = "Send an item back to an earlier stage, with a reason",
+          .details = "An item that was sent back more often than the pipeline allows is put on hold.",
           .arguments = {{"ID", kIdHelp}},
           .options = with_act_options({pipeline_file_option(),
                                        history_option(),
@@ -190,9 +189,10 @@ CommandSpec stage_reject_command() {
 
 CommandSpec stage_move_command() {
   return {.name = "stage move",
-          .summary =
-              "Moves an item to another stage, through that stage's gate. A command that works on an item may send it "
-              "back so: under its fence, and what it then returns does not count.",
+          .summary = "Move an item to another stage, if it may enter",
+          .details =
+              "A command that works on an item may send it back this way, under its fence. Its own result then does "
+              "not count.",
           .arguments = {{.name = "ID",
                          .help = std::string(kIdHelp) + "; left out inside a command of a worker",
                          .required = false}},
@@ -208,8 +208,8 @@ CommandSpec stage_move_command() {
 
 CommandSpec stage_hold_command() {
   return {.name = "stage hold",
-          .summary =
-              "Holds an item where it is until it is released. What runs ends first: where its outcome leads it waits.",
+          .summary = "Put an item on hold until it is released",
+          .details = "A running command finishes first; the item then waits where its result leads.",
           .arguments = {{"ID", kIdHelp}},
           .options = with_act_options({pipeline_file_option(), history_option()}),
           .sections = {exit_section()},
@@ -219,7 +219,7 @@ CommandSpec stage_hold_command() {
 
 CommandSpec stage_release_command() {
   return {.name = "stage release",
-          .summary = "Lets an item that was held go on from where it is.",
+          .summary = "Release an item that is on hold; it continues from there",
           .arguments = {{"ID", kIdHelp}},
           .options = with_act_options({pipeline_file_option(), history_option()}),
           .sections = {exit_section()},

@@ -126,8 +126,8 @@ Result<int> run_tracker_whoami(Invocation& invocation) {
 
 CommandSpec tracker_whoami_command() {
   return {.name = "tracker whoami",
-          .summary =
-              "Prints the id and the name of the account that the token belongs to, as the pipeline's file wants ids.",
+          .summary = "Print the account that the tracker's token belongs to",
+          .details = "Prints the id and the name, in the form that pipeline files use.",
           .examples = {{"fenceline tracker whoami --store github:acme/docs", "41898282  docs-bot"}},
           .run = run_tracker_whoami};
 }

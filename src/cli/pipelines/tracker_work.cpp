@@ -185,9 +185,10 @@ Result<int> run_tracker_sweep(Invocation& invocation) {
 
 CommandSpec tracker_sweep_command() {
   return {.name = "tracker sweep",
-          .summary =
-              "Makes whole what workers that are gone left half done on an issue tracker: expired claims, labels that "
-              "do not fit, advances without their labels. An idle worker does so once a ttl.",
+          .summary = "Repair what dead workers left on an issue tracker",
+          .details =
+              "Expired claims, wrong labels, and items that moved on without their labels. An idle worker does this "
+              "once per ttl.",
           .options = {pipeline_file_option()},
           .examples = {{"fenceline tracker sweep --store github:acme/docs --pipeline docs.toml", "once, then it ends"}},
           .run = run_tracker_sweep};

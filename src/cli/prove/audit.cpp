@@ -170,8 +170,9 @@ Result<int> run_audit(Invocation& invocation) {
 CommandSpec audit_command() {
   return {
       .name = "audit",
-      .summary =
-          "Checks histories that programs wrote with --history: which promises did not hold, and which lines show it.",
+      .summary = "Check recorded histories for broken promises",
+      .details =
+          "Programs record a history with --history. Names each promise that did not hold and the lines that show it.",
       .arguments = {{.name = "FILE",
                      .help = "histories of one store, taken together; - is stdin",
                      .required = true,

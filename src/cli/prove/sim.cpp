@@ -209,8 +209,8 @@ Result<int> run_sim(Invocation& invocation) {
 
 CommandSpec sim_command() {
   return {.name = "sim",
-          .summary =
-              "Plays the workers and the store under virtual time with every kind of fault, and checks the promises.",
+          .summary = "Simulate workers and store under faults and virtual time",
+          .details = "Checks every promise throughout.",
           .options = {{"--scenario", "NAME", "one of " + scenario_names() + "; all of them, in turn, if left out"},
                       {"--seeds", "N", "how many seeds to play; default 200"},
                       {"--first-seed", "S", "the first of them; default 1"},

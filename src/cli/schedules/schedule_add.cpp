@@ -52,9 +52,8 @@ Result<int> run_schedule_add(Invocation& invocation) {
 CommandSpec schedule_add_command() {
   return {
       .name = "schedule add",
-      .summary =
-          "Adds a schedule, or makes the one of that name what the options say: each of its ticks enqueues one job, "
-          "whoever leads, or is recorded as skipped.",
+      .summary = "Add a schedule, or change the one with that name",
+      .details = "Each tick enqueues exactly one job, or is recorded as skipped.",
       .arguments = {{"NAME", "its name; docs/schedules.md explains it all"}},
       .options = with_act_options(schedule_options()),
       .sections =

@@ -100,7 +100,8 @@ SectionSpec exit_section() { return {"Exit status", {{"66", "there is no such sc
 
 CommandSpec schedule_pause_command() {
   return {.name = "schedule pause",
-          .summary = "Lets no tick of a schedule fire from now on. Jobs that it enqueued go on.",
+          .summary = "Stop firing ticks of a schedule",
+          .details = "Jobs that it has enqueued still run.",
           .arguments = {{"NAME", "its name"}},
           .options = with_act_options(),
           .sections = {exit_section()},
@@ -110,23 +111,22 @@ CommandSpec schedule_pause_command() {
 }
 
 CommandSpec schedule_resume_command() {
-  return {
-      .name = "schedule resume",
-      .summary = "Lets a paused schedule fire again; the ticks of the pause are skipped, as one range of its history.",
-      .arguments = {{"NAME", "its name"}},
-      .options = with_act_options(),
-      .sections = {exit_section()},
-      .examples = {{"fenceline schedule resume nightly", "go on"},
-                   {"fenceline schedule rewind nightly --to 2026-11-16T00:00:00Z",
-                    "and catch up with what the pause skipped"}},
-      .run = run_schedule_resume};
+  return {.name = "schedule resume",
+          .summary = "Fire ticks of a paused schedule again",
+          .details = "Ticks that fell into the pause are skipped and recorded as one range.",
+          .arguments = {{"NAME", "its name"}},
+          .options = with_act_options(),
+          .sections = {exit_section()},
+          .examples = {{"fenceline schedule resume nightly", "go on"},
+                       {"fenceline schedule rewind nightly --to 2026-11-16T00:00:00Z",
+                        "and catch up with what the pause skipped"}},
+          .run = run_schedule_resume};
 }
 
 CommandSpec schedule_remove_command() {
   return {.name = "schedule remove",
-          .summary =
-              "Removes a schedule. Jobs that it enqueued stay, and so does its history for a while: added again under "
-              "its name it fires no tick twice.",
+          .summary = "Remove a schedule; its jobs stay",
+          .details = "Its history is kept for a while: if you add the schedule again, no tick fires twice.",
           .arguments = {{"NAME", "its name"}},
           .options = with_act_options(),
           .sections = {exit_section()},
@@ -136,9 +136,8 @@ CommandSpec schedule_remove_command() {
 
 CommandSpec schedule_rewind_command() {
   return {.name = "schedule rewind",
-          .summary =
-              "Opens the skipped ticks after a moment again: they fire, or are skipped, as the catch-up says. A tick "
-              "that fired never fires again.",
+          .summary = "Reopen skipped ticks after a point in time",
+          .details = "They then fire or are skipped as the catch-up rule says. A tick that fired never fires again.",
           .arguments = {{"NAME", "its name"}},
           .options = with_act_options(
               {{"--to", "TIME", "the ticks after it; not before the last edit, and not before what is remembered"}}),
@@ -152,7 +151,8 @@ CommandSpec schedule_rewind_command() {
 
 CommandSpec schedule_run_command() {
   return {.name = "schedule run",
-          .summary = "Enqueues a job of a schedule now, beside its ticks, and prints the job's id.",
+          .summary = "Enqueue a job of a schedule now, besides its ticks",
+          .details = "Prints the job's id.",
           .arguments = {{"NAME", "its name"}},
           .options = with_act_options(),
           .sections = {exit_section()},

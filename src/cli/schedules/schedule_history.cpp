@@ -48,9 +48,8 @@ Result<int> run_schedule_history(Invocation& invocation) {
 
 CommandSpec schedule_history_command() {
   return {.name = "schedule history",
-          .summary =
-              "Shows what became of the ticks of a schedule, newest first: fired, with the job, or skipped, why, and "
-              "by whom.",
+          .summary = "Show which ticks fired or were skipped, and why",
+          .details = "Newest first, with the job of each tick and the scheduler that decided.",
           .arguments = {{"NAME", "its name; one that was removed will do, for a while"}},
           .options = {{"--fired", "", "only those that fired"},
                       {"--limit", "N", "how many rows, 1 to 1000; default 100"},

@@ -78,9 +78,8 @@ CommandSpec schedule_import_command() {
       schedule_options({"queue", "tz", "catch_up", "window", "cap", "overlap", "jitter", "max_attempts", "timeout"});
   options.push_back({"--dry-run", "", "say what it would do, and change nothing"});
   return {.name = "schedule import",
-          .summary =
-              "Makes a schedule of each line of a crontab; its jobs have the command in their payload. A bad line "
-              "changes nothing.",
+          .summary = "Make a schedule from each line of a crontab",
+          .details = "The payload of the jobs holds the command. If a line is wrong, nothing changes.",
           .arguments = {{"FILE", "what 'crontab -l' prints; - for stdin"}},
           .options = with_act_options(std::move(options)),
           .sections = {{"A line becomes",

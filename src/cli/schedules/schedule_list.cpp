@@ -105,7 +105,7 @@ Result<int> run_schedule_next(Invocation& invocation) {
 CommandSpec schedule_list_command() {
   return {
       .name = "schedule list",
-      .summary = "Lists the schedules of a namespace: their rule, queue, next tick and last one that fired.",
+      .summary = "List schedules: rule, queue, next and last tick",
       .examples = {{"fenceline schedule list", "what fires when"},
                    {"fenceline schedule list --json | jq '.schedules[] | select(.paused)'", "those that are paused"}},
       .run = run_schedule_list};
@@ -113,7 +113,7 @@ CommandSpec schedule_list_command() {
 
 CommandSpec schedule_show_command() {
   return {.name = "schedule show",
-          .summary = "Shows one schedule whole, with the payload of its jobs.",
+          .summary = "Show one schedule and the payload of its jobs",
           .arguments = {{"NAME", "its name"}},
           .sections = {{"Fields",
                         {{"next", "the first tick that has not ended, as fired or as skipped"},
@@ -131,9 +131,8 @@ CommandSpec schedule_next_command() {
   for (OptionSpec& option : schedule_options({"cron", "every", "anchor", "tz"})) options.push_back(std::move(option));
   return {
       .name = "schedule next",
-      .summary =
-          "Shows the next ticks of a schedule, or of a rule that you try, in UTC and as the clocks of its zone show "
-          "them.",
+      .summary = "Show the next ticks of a schedule, or of a rule to try",
+      .details = "Times are shown in UTC and in the schedule's time zone.",
       .arguments = {{.name = "NAME",
                      .help = "its name; none to try --cron or --every, which needs no store",
                      .required = false}},
