@@ -79,8 +79,8 @@ TEST(Config, WhatIsWrongIsRefusedWithItsLineAndChangesNothing) {
            {"[enqueue]\nbackoff = \"2h\"\nbackoff_max = \"1h\"\n",
             "fenceline: fenceline.toml:3: enqueue.backoff_max 1h is shorter than enqueue.backoff 2h;"},
            {"[work]\nttl = \"90\"\n", "fenceline: fenceline.toml:2: work.ttl '90' is not a duration"},
-           {"store = \n", "fenceline: fenceline.toml:1: this is no TOML: "},
-           {"\xff\n", "fenceline: file 'fenceline.toml' is not text in UTF-8"}}) {
+           {"store = \n", "fenceline: fenceline.toml:1: not valid TOML: "},
+           {"\xff\n", "fenceline: file 'fenceline.toml' is not valid UTF-8"}}) {
     place.write("fenceline.toml", text);
     for (const Words& words :
          std::vector<Words>{{"enqueue", "q"}, {"jobs"}, {"work", "q", "--drain", "--", "true"}, {"config", "show"}}) {

@@ -32,9 +32,9 @@ TEST(Ids, TheBeginningOfOneIsEnoughIfNoOtherJobBeginsSo) {
     EXPECT_TRUE(one_line(ended.err) && has(ended.err, why)) << ended.err;
   };
   refused({"job", "cancel", first.substr(0, 8)}, 65, "type more of it");
-  refused({"job", "show", first.substr(0, 7)}, 65, "is no job id");
-  refused({"job", "show", "0198f3c1-7a3g"}, 65, "is no job id");
-  refused({"job", "show", first + "0"}, 65, "is no job id");
+  refused({"job", "show", first.substr(0, 7)}, 65, "is not a job id");
+  refused({"job", "show", "0198f3c1-7a3g"}, 65, "is not a job id");
+  refused({"job", "show", first + "0"}, 65, "is not a job id");
   refused({"job", "show", "fffffff0"}, 66, "begins with fffffff0");
   EXPECT_EQ(show(place, first)["state"], "ready") << "what is not clear changes nothing";
 }
@@ -203,7 +203,7 @@ TEST(Enqueue, AnUnknownTimeZoneIsRefused) {
   const std::string local = "2026-12-31 02:30";
   const Ended refused = with_zone("Nowhere/Land", local);
   EXPECT_EQ(refused.status, 64);
-  EXPECT_TRUE(one_line(refused.err) && has(refused.err, "TZ 'Nowhere/Land' is no time zone of this machine"))
+  EXPECT_TRUE(one_line(refused.err) && has(refused.err, "TZ 'Nowhere/Land' is not a time zone of this machine"))
       << refused.err;
   EXPECT_EQ(place.dump(), "(none)");
   for (const char* zone : {"UTC", "CET-1CEST,M3.5.0,M10.5.0/3", "<+03>-3", ""}) {

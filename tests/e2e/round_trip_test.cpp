@@ -32,7 +32,7 @@ TEST(RoundTrip, AnEnqueuedJobIsListedAndShown) {
       place.fenceline({"enqueue", "mail", "--payload", "{ \"to\": 12345678901234567890.10 }", "--priority", "-5",
                        "--delay", "1h", "--max-attempts", "3", "--stage", "send"});
   ASSERT_EQ(enqueued.status, 0) << enqueued.err;
-  EXPECT_EQ(enqueued.err, "fenceline: made a new store: " + place.file("fenceline.db").string() + "\n")
+  EXPECT_EQ(enqueued.err, "fenceline: created a new store: " + place.file("fenceline.db").string() + "\n")
       << "a mistyped path must not look like an empty queue";
   const std::string id = trimmed(enqueued.out);
   EXPECT_EQ(id.size(), 36U);

@@ -28,7 +28,7 @@ Result<JobId> find_id(const std::string& text, const std::string& ns, Store& sto
   if (text.size() < kIdBeginningLeast || !first || !last)
     return fail(Code::invalid,
                 "'" + printable(text, 40) +
-                    "' is no job id; use one that enqueue or jobs printed, or its first 8 characters or more");
+                    "' is not a job id; use one that 'enqueue' or 'jobs' printed, or its first 8 characters or more");
   const Result<std::vector<JobId>> found = store.ids({.ns = ns, .first = *first, .last = *last});
   if (!found) return std::unexpected(found.error());
   if (found->empty())
@@ -47,8 +47,7 @@ namespace {
 Result<std::string> typed_line() {
   std::string line;
   while (true) {
-    if (!wait_readable(STDIN_FILENO))
-      return fail(Code::held, "interrupted, nothing was changed; run it again when you are sure");
+    if (!wait_readable(STDIN_FILENO)) return fail(Code::held, "interrupted; nothing was changed");
     char c = 0;
     const ssize_t count = ::read(STDIN_FILENO, &c, 1);
     if (count <= 0) std::fputs("\n", stderr);  // what is said next begins its own line
@@ -60,8 +59,8 @@ Result<std::string> typed_line() {
 }  // namespace
 
 std::vector<OptionSpec> with_act_options(std::vector<OptionSpec> options) {
-  options.push_back({"--reason", "TEXT", "why, for 'fenceline trail'"});
-  options.push_back({"--as", "NAME", "who does it, for 'fenceline trail'; default your login name"});
+  options.push_back({"--reason", "TEXT", "reason, recorded for 'fenceline trail'"});
+  options.push_back({"--as", "NAME", "who acts, recorded for 'fenceline trail'; default your login name"});
   return options;
 }
 
@@ -72,9 +71,9 @@ Result<Act> act_of(const Invocation& invocation) {
   const Act act{std::move(who), invocation.value("--reason").value_or("")};
   if (act.actor.empty() || act.actor.size() > kNameBytesMax)
     return std::unexpected(
-        usage_error("--as '" + printable(act.actor, 40) + "' is not possible; give a name of 1 to 128 bytes"));
+        usage_error("--as '" + printable(act.actor, 40) + "' is not a valid name; use 1 to 128 bytes"));
   if (act.reason.size() > kNoteBytesMax)
-    return std::unexpected(usage_error("--reason is too long; at most 1024 bytes"));
+    return std::unexpected(usage_error("--reason is too long; use at most 1024 bytes"));
   return act;
 }
 
@@ -125,7 +124,7 @@ Error no_such_job(const JobId& id, const std::string& ns) {
 Result<bool> confirmed(const Invocation& invocation, const std::string& question) {
   if (invocation.has("--yes")) return true;
   if (::isatty(STDIN_FILENO) != 1)
-    return std::unexpected(usage_error(question + " Nobody can be asked here; give --yes if that is meant"));
+    return std::unexpected(usage_error(question + " Standard input is not a terminal; pass --yes to confirm"));
   flush_output();
   std::fputs(("fenceline: " + question + " [y/N] ").c_str(), stderr);
   const Result<std::string> answer = typed_line();

@@ -125,7 +125,7 @@ class Invocation {
 
 // For commands whose store is recorded: the session sees to it.
 inline OptionSpec history_option() {
-  return {"--history", "FILE", "write every call to the store into FILE, added to what is there; see fenceline audit"};
+  return {"--history", "FILE", "append every call to the store to FILE; see 'fenceline audit'"};
 }
 
 // Errors of the command line itself: exit 64 instead of 65.

@@ -374,8 +374,7 @@ Result<int> print_completion(const Invocation& invocation, const std::vector<Com
   const std::string shell = invocation.argument("bash|zsh|fish");
   const std::optional<std::string> script = completion_script(shell, commands);
   if (!script)
-    return std::unexpected(
-        usage_error("no completion for '" + printable(shell, 40) + "'; there is bash, zsh and fish"));
+    return std::unexpected(usage_error("no completion for '" + printable(shell, 40) + "'; use bash, zsh or fish"));
   print(*script);
   return kExitOk;
 }
@@ -394,7 +393,7 @@ CommandSpec completion_command(std::vector<CommandSpec> (*commands)()) {
           .summary = "Print a completion script for bash, zsh or fish",
           .details = "It completes commands and options, and the queues, jobs, locks and schedules of the store.",
           .arguments = {{"bash|zsh|fish", "which shell"}},
-          .examples = {{"source <(fenceline completion bash)", "for this shell; put it into ~/.bashrc for all"},
+          .examples = {{"source <(fenceline completion bash)", "for this shell; add it to ~/.bashrc to keep it"},
                        {"fenceline completion fish > ~/.config/fish/completions/fenceline.fish", "for fish"}},
           .without_config = true,
           .run = [commands](Invocation& invocation) { return print_completion(invocation, commands()); }};

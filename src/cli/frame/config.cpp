@@ -114,7 +114,7 @@ class ProjectFile {
       if (auto ok = check_backoff(); !ok) return std::unexpected(ok.error());
     } catch (const toml::parse_error& error) {
       return std::unexpected(bad(
-          error.source(), "this is no TOML: " + one_line(error.description()) + "; see 'fenceline help config show'"));
+          error.source(), "not valid TOML: " + one_line(error.description()) + "; see 'fenceline help config show'"));
     }
     return std::move(settings_);
   }
@@ -165,7 +165,7 @@ class ProjectFile {
     for (const auto& [key, table] : *node.as_table()) {
       const std::string name(key.str());
       if (!table.is_table())
-        return std::unexpected(bad(key.source(), in_quotes(section + "." + name) + " is no " + what + remedy));
+        return std::unexpected(bad(key.source(), in_quotes(section + "." + name) + " is not a " + what + remedy));
       if (auto ok = check_name(what, name); !ok) return std::unexpected(bad(key.source(), ok.error().message));
       if (auto ok = read_one(name, static_cast<int>(key.source().begin.line), *table.as_table()); !ok) return ok;
     }
@@ -182,13 +182,12 @@ class ProjectFile {
         const std::optional<std::string> near = nearest(key.str(), keys);
         return std::unexpected(bad(key.source(), "unknown key " + in_quotes(full) + "; " +
                                                      (near ? "did you mean '" + prefix + *near + "'?"
-                                                           : "'fenceline help " + help + "' lists what there is")));
+                                                           : "'fenceline help " + help + "' lists all keys")));
       }
       const bool number = numeric(key.str());
       if (number && !node.is_integer())
-        return std::unexpected(bad(node.source(), full + " is no number; write a whole one, without quotes"));
-      if (!number && !node.is_string())
-        return std::unexpected(bad(node.source(), full + " is no text; write it in quotes"));
+        return std::unexpected(bad(node.source(), full + " is not a number; write a whole number without quotes"));
+      if (!number && !node.is_string()) return std::unexpected(bad(node.source(), full + " must be a quoted string"));
       const std::string value = number ? std::to_string(*node.value<std::int64_t>()) : *node.value<std::string>();
       if (auto ok = set(key.str(), value); !ok)
         return std::unexpected(bad(node.source(), full + " " + ok.error().message));
@@ -236,7 +235,7 @@ class ProjectFile {
       return {};
     return fail(Code::invalid, path_ + ":" + std::to_string(most->second.line) + ": enqueue.backoff_max " +
                                    most->second.value + " is shorter than enqueue.backoff " + first->second.value +
-                                   "; make one of them fit the other");
+                                   "; raise enqueue.backoff_max or lower enqueue.backoff");
   }
 
   static bool is_section(const std::string& name) {
@@ -271,13 +270,13 @@ class ProjectFile {
     if (known.kind == Known::Kind::number) {
       const std::optional<std::int64_t> number = node.is_integer() ? node.value<std::int64_t>() : std::nullopt;
       if (!number || *number < known.numbers.least || *number > known.numbers.most)
-        return refuse("is not possible; write a whole number" +
+        return refuse("is out of range; write a whole number" +
                       std::string(node.is_string() ? ", without quotes," : "") + " from " +
                       std::to_string(known.numbers.least) + " to " + std::to_string(known.numbers.most));
       value = std::to_string(*number);
     } else {
       const std::optional<std::string> text = node.is_string() ? node.value<std::string>() : std::nullopt;
-      if (!text) return refuse("is no text; write it in quotes");
+      if (!text) return refuse("must be a quoted string");
       if (known.kind == Known::Kind::duration) {
         if (const Result<Duration> duration = parse_duration(*text, known.durations); !duration)
           return refuse(duration.error().message);
@@ -308,7 +307,7 @@ Result<LoadedFile> load_file(const Invocation& invocation) {
   if (!text) return std::unexpected(text.error());
   if (!is_valid_utf8(*text))
     return fail(Code::invalid,
-                "file " + in_quotes(loaded.path) + " is not text in UTF-8; see 'fenceline help config show'");
+                "file " + in_quotes(loaded.path) + " is not valid UTF-8; see 'fenceline help config show'");
   Result<std::map<std::string, FileSetting>> settings = parse_project_file(loaded.path, *text);
   if (!settings) return std::unexpected(settings.error());
   loaded.settings = std::move(*settings);
@@ -417,7 +416,7 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
     Setting setting = in_force(known, invocation, *file);
     if (!is_valid_utf8(setting.value))
       return std::unexpected(
-          usage_error(setting.origin + " is not text in UTF-8; give a value such as '" + known.otherwise + "'"));
+          usage_error(setting.origin + " is not valid UTF-8; use a value such as '" + known.otherwise + "'"));
     if (known.name == "store") {
       if (auto ok = is_tracker_url(setting.value) ? Result<void>{} : check_store_url(setting.value); !ok && reads_file)
         return std::unexpected(bad_store(setting, *file, ok.error()));
@@ -460,7 +459,7 @@ Result<LogChoice> log_choice(const CommandSpec& command) {
     if (*text == to_string(level)) return LogChoice{.least = level};
   }
   return std::unexpected(
-      usage_error("FENCELINE_LOG '" + printable(*text, 40) + "' is no level; use debug, info, warn or error"));
+      usage_error("FENCELINE_LOG '" + printable(*text, 40) + "' is not a log level; use debug, info, warn or error"));
 }
 
 Result<std::optional<ArmedCrashPoint>> armed_crash_point() {
@@ -470,8 +469,9 @@ Result<std::optional<ArmedCrashPoint>> armed_crash_point() {
   const std::optional<CrashPoint> point = find_crash_point(text->substr(0, colon));
   const std::optional<int> nth = colon == std::string::npos ? 1 : whole_number(text->substr(colon + 1));
   if (!point || !nth || *nth < 1)
-    return std::unexpected(usage_error("FENCELINE_CRASH_AT '" + printable(*text, 40) +
-                                       "' is no crash point; use NAME or NAME:NTH from 'fenceline drill kill --list'"));
+    return std::unexpected(
+        usage_error("FENCELINE_CRASH_AT '" + printable(*text, 40) +
+                    "' is not a crash point; use NAME or NAME:NTH from 'fenceline drill kill --list'"));
   return ArmedCrashPoint{*point, *nth, environment("FENCELINE_CRASH_MARK").value_or("")};
 }
 

@@ -66,7 +66,7 @@ TEST(Config, AScheduleThatIsNotPossibleIsRefusedWithItsLine) {
   EXPECT_EQ(refusal("[schedule.x]\ncorn = \"@daily\"\n"),
             "fenceline.toml:2: unknown key 'schedule.x.corn'; did you mean 'schedule.x.cron'?");
   EXPECT_EQ(refusal("[schedule.x]\ncap = \"3\"\n"),
-            "fenceline.toml:2: schedule.x.cap is no number; write a whole one, without quotes");
+            "fenceline.toml:2: schedule.x.cap is not a number; write a whole number without quotes");
   EXPECT_TRUE(refusal("[schedule.x]\nevery = \"1ms\"\n").starts_with("fenceline.toml:2: schedule.x.every "))
       << refusal("[schedule.x]\nevery = \"1ms\"\n");
   EXPECT_TRUE(
@@ -78,9 +78,9 @@ TEST(Config, AScheduleThatIsNotPossibleIsRefusedWithItsLine) {
 }
 
 TEST(Config, TwoPausesThatDoNotGoTogetherAreRefused) {
-  EXPECT_EQ(
-      refusal("[enqueue]\nbackoff_max = \"1s\"\nbackoff = \"2s\"\n"),
-      "fenceline.toml:2: enqueue.backoff_max 1s is shorter than enqueue.backoff 2s; make one of them fit the other");
+  EXPECT_EQ(refusal("[enqueue]\nbackoff_max = \"1s\"\nbackoff = \"2s\"\n"),
+            "fenceline.toml:2: enqueue.backoff_max 1s is shorter than enqueue.backoff 2s; raise enqueue.backoff_max or "
+            "lower enqueue.backoff");
 }
 
 TEST(Config, AnUnknownKeyIsRefusedWithItsLineAndTheNearestName) {
@@ -96,14 +96,14 @@ TEST(Config, AnUnknownKeyIsRefusedWithItsLineAndTheNearestName) {
 
 TEST(Config, AValueThatIsNotPossibleIsRefusedWithItsLine) {
   EXPECT_EQ(refusal("[work]\nconcurrency = 0"),
-            "fenceline.toml:2: work.concurrency is not possible; write a whole number from 1 to 500");
+            "fenceline.toml:2: work.concurrency is out of range; write a whole number from 1 to 500");
   EXPECT_EQ(refusal("[work]\nconcurrency = \"4\""),
-            "fenceline.toml:2: work.concurrency is not possible; write a whole number, without quotes, from 1 to 500");
-  EXPECT_EQ(refusal("[work]\nttl = 30"), "fenceline.toml:2: work.ttl is no text; write it in quotes");
+            "fenceline.toml:2: work.concurrency is out of range; write a whole number, without quotes, from 1 to 500");
+  EXPECT_EQ(refusal("[work]\nttl = 30"), "fenceline.toml:2: work.ttl must be a quoted string");
   EXPECT_NE(refusal("[work]\nttl = \"30\"").find("fenceline.toml:2: work.ttl '30' is not a duration"),
             std::string::npos)
       << refusal("[work]\nttl = \"30\"");
-  EXPECT_EQ(refusal("store = [1]"), "fenceline.toml:1: store is no text; write it in quotes");
+  EXPECT_EQ(refusal("store = [1]"), "fenceline.toml:1: store must be a quoted string");
   EXPECT_EQ(refusal("work = 3"), "fenceline.toml:1: work is a table; write [work] and its keys below");
 }
 

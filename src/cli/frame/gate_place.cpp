@@ -6,7 +6,7 @@ namespace fenceline::cli {
 
 Result<std::string> gate_folder(const Invocation& invocation) {
   if (invocation.gates.empty())
-    return std::unexpected(usage_error("there is no folder of gates; name one with --gates or FENCELINE_GATES"));
+    return std::unexpected(usage_error("no folder for gates is set; pass --gates DIR or set FENCELINE_GATES"));
   return invocation.gates + "/" + invocation.ns;
 }
 

@@ -16,16 +16,16 @@ constexpr std::string_view kUsageMark = "usage: ";
 std::string_view usual_remedy(Code code) {
   switch (code) {
     case Code::held: return "try again later";
-    case Code::lost: return "stop the work: someone else has it now";
+    case Code::lost: return "stop working on it: another holder has it now";
     case Code::not_found: return "check the name";
     case Code::conflict: return "choose another name";
-    case Code::refused: return "check the file and your rights";
-    case Code::denied: return "check your credentials and rights";
+    case Code::refused: return "check the file and its permissions";
+    case Code::denied: return "check your credentials and permissions";
     case Code::full: return "make room on the disk and try again";
     case Code::invalid: return "see 'fenceline help'";
-    case Code::unavailable: return "nothing was changed, try again";
-    case Code::in_doubt: return "it may have happened, look before you repeat it";
-    case Code::broken: return "look at the disk and its log before you try again";
+    case Code::unavailable: return "nothing was changed; try again";
+    case Code::in_doubt: return "it may have happened; check before you repeat it";
+    case Code::broken: return "check the disk and the system log before you try again";
   }
   return "please report it";
 }
@@ -89,7 +89,7 @@ Result<std::int64_t> Invocation::number(std::string_view option, std::int64_t ot
   const auto [stopped, problem] = std::from_chars(text->data(), end, number);
   if (problem != std::errc{} || stopped != end || number < least || number > most)
     return std::unexpected(usage_error(std::string(option) + " '" + printable(*text, 40) +
-                                       "' is not possible; use a whole number from " + std::to_string(least) + " to " +
+                                       "' is not valid; use a whole number from " + std::to_string(least) + " to " +
                                        std::to_string(most)));
   return number;
 }

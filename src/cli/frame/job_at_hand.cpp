@@ -15,7 +15,7 @@ Result<std::string> from_worker(const char* name, std::string_view command) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0')
     return std::unexpected(usage_error(std::string(name) + " is not set; fenceline " + std::string(command) +
-                                       " is for commands that fenceline work runs"));
+                                       " works only in commands that 'fenceline work' runs"));
   return std::string(value);
 }
 
@@ -38,12 +38,12 @@ Result<Holding> job_at_hand(std::string_view command) {
   if (!fence_text) return std::unexpected(fence_text.error());
   const std::optional<Uuid> id = parse_uuid(*job);
   if (!id)
-    return std::unexpected(
-        usage_error("FENCELINE_JOB '" + printable(*job, 40) + "' is no job id; leave it as fenceline work sets it"));
+    return std::unexpected(usage_error("FENCELINE_JOB '" + printable(*job, 40) +
+                                       "' is not a job id; keep the value that 'fenceline work' sets"));
   const std::optional<Fence> fence = parse_fence(*fence_text);
   if (!fence)
     return std::unexpected(usage_error("FENCELINE_FENCE '" + printable(*fence_text, 40) +
-                                       "' is no fence; leave it as fenceline work sets it"));
+                                       "' is not a fence; keep the value that 'fenceline work' sets"));
   return Holding{*id, *fence};
 }
 

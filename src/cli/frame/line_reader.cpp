@@ -24,13 +24,13 @@ Result<InputFile> InputFile::open(const std::string& path) {
   struct stat status {};
   if (fd >= 0 && ::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
     ::close(fd);
-    return fail(Code::broken, "'" + printable(path, 200) + "' is a folder; name a file of text");
+    return fail(Code::broken, "'" + printable(path, 200) + "' is a folder; name a text file");
   }
   if (fd >= 0) return InputFile(fd);
   const std::string why = std::strerror(errno);
   const Code code = errno == ENOENT || errno == ENOTDIR ? Code::not_found : Code::broken;
   return fail(code,
-              "file '" + printable(path, 200) + "' cannot be opened: " + why + "; check its name and your rights");
+              "file '" + printable(path, 200) + "' cannot be opened: " + why + "; check the name and the permissions");
 }
 
 InputFile::InputFile(int fd) : fd_(fd) {
@@ -56,7 +56,7 @@ Result<bool> InputFile::read_some(std::string& out) {
     if (count >= 0) return count > 0;
     if (errno != EINTR)
       return fail(Code::broken,
-                  std::string("the input cannot be read: ") + std::strerror(errno) + "; give a file of text");
+                  std::string("the input cannot be read: ") + std::strerror(errno) + "; name a text file");
   }
 }
 

@@ -124,9 +124,9 @@ Result<LockOptions> find_lock_class(const Invocation& invocation, const std::str
   if (found) return options;
   const std::optional<std::string> near = nearest(name, names);
   return fail(Code::not_found,
-              "no lock class is called '" + printable(name, 40) + "'; " +
+              "unknown lock class '" + printable(name, 40) + "'; " +
                   (near ? "did you mean '" + *near + "'?"
-                        : "there are job, loop, run, writer and those that fenceline.toml has as [lock.NAME]"));
+                        : "use job, loop, run, writer or a class that fenceline.toml defines as [lock.NAME]"));
 }
 
 }  // namespace fenceline::cli

@@ -23,8 +23,8 @@ std::string kind_of(const std::string& url) { return url.substr(0, url.find(':')
 
 OptionSpec metrics_option() {
   return {"--metrics", "ADDR",
-          "serve /metrics for Prometheus, /livez and /readyz at ADDR: 127.0.0.1:9464; port 0 picks a free one, see "
-          "docs/metrics.md"};
+          "serve /metrics for Prometheus, /livez and /readyz at ADDR, such as 127.0.0.1:9464; port 0 picks a free one; "
+          "see docs/metrics.md"};
 }
 
 Result<MetricsPort> MetricsPort::open(const Invocation& invocation) {
@@ -34,9 +34,10 @@ Result<MetricsPort> MetricsPort::open(const Invocation& invocation) {
   const Result<http::ListenAddress> address = http::parse_listen_address(*text);
   if (!address) return std::unexpected(usage_error("--metrics: " + address.error().message));
   if (!address->loopback && !invocation.accepts("open-listen"))
-    return fail(Code::refused, "--metrics " + printable(*text, 60) +
-                                   " can be reached from other machines, without a password; use 127.0.0.1, or allow "
-                                   "it with --accept open-listen");
+    return fail(
+        Code::refused,
+        "--metrics " + printable(*text, 60) +
+            " is reachable from other machines without a password; use 127.0.0.1, or pass --accept open-listen");
   port.handler_ = std::make_unique<http::HttpHandler>();
   Result<std::unique_ptr<http::HttpServer>> server = http::HttpServer::open(
       *invocation.runtime, {.listen = *address},

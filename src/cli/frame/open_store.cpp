@@ -18,7 +18,7 @@ Result<std::optional<GuaranteeClass>> required_class(const Invocation& invocatio
   const std::optional<std::string> text = invocation.value("--require");
   if (!text) return std::nullopt;
   if (text->size() != 1 || *text < "A" || *text > "C")
-    return std::unexpected(usage_error("--require '" + printable(*text, 40) + "' is no class; use A, B or C"));
+    return std::unexpected(usage_error("--require '" + printable(*text, 40) + "' is not a class; use A, B or C"));
   return static_cast<GuaranteeClass>(text->front() - 'A');
 }
 
@@ -45,7 +45,7 @@ Result<Accepted> accepted(const Invocation& invocation) {
     else if (name == "eviction") out.eviction = true;
     else if (name != "open-listen")  // what is said of the pages that are served, not of the store
       return std::unexpected(usage_error("--accept '" + printable(name, 40) +
-                                         "' is unknown; there is shared-fs, no-sync, eviction and open-listen"));
+                                         "' is unknown; use shared-fs, no-sync, eviction or open-listen"));
   }
   return out;
 }
@@ -59,8 +59,8 @@ Result<std::unique_ptr<Store>> open_in_time(const Invocation& invocation, bool m
   if (!unsafe) return std::unexpected(unsafe.error());
   if (is_tracker_url(store_url))
     return std::unexpected(
-        usage_error("an issue tracker holds items of a pipeline and nothing else; there are work, board, stage and "
-                    "tracker for it, see docs/trackers.md"));
+        usage_error("an issue tracker stores only the items of a pipeline; use work, board, stage or tracker with it, "
+                    "see docs/trackers.md"));
   if (auto ok = check_store_url(store_url); !ok) return std::unexpected(usage_error(ok.error().message));
 
   // Before the file is opened, so that a refusal leaves none behind; after it, for what only the store knows.
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Store>> open_or_make_in_time(const Invocation& invocation
     Result<std::unique_ptr<Store>> there = open_in_time(invocation, false, false, timeout);
     if (there || there.error().code != Code::not_found) return there;
     Result<std::unique_ptr<Store>> made = open_in_time(invocation, true, false, timeout);  // or it says why it may not
-    if (made) tell("fenceline: made a new store: " + printable((*made)->profile().url));
+    if (made) tell("fenceline: created a new store: " + printable((*made)->profile().url));
     return made;
   }
   const std::filesystem::path path = store_url.substr(std::min(store_url.size(), store_url.find(':') + 1));
@@ -101,7 +101,7 @@ Result<std::unique_ptr<Store>> open_or_make_in_time(const Invocation& invocation
   const bool was_there = std::filesystem::exists(path, unknown);
   Result<std::unique_ptr<Store>> store = open_in_time(invocation, true, false, timeout);
   if (store && !was_there)
-    tell("fenceline: made a new store: " + printable(std::filesystem::absolute(path, unknown).string()));
+    tell("fenceline: created a new store: " + printable(std::filesystem::absolute(path, unknown).string()));
   return store;
 }
 

@@ -60,8 +60,8 @@ Result<void> close_output() {
   // Others may have written to stdout without us.
   if (first_problem == 0 && std::ferror(stdout) != 0) first_problem = EIO;
   if (first_problem == 0 || first_problem == EPIPE) return {};
-  return fail(Code::broken, std::string("the output could not be written: ") + std::strerror(first_problem) +
-                                "; the command itself was carried out");
+  return fail(Code::broken, std::string("cannot write the output: ") + std::strerror(first_problem) +
+                                "; the command itself succeeded");
 }
 
 bool stdout_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }

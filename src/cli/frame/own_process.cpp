@@ -43,11 +43,11 @@ Result<std::unique_ptr<OwnProcess>> OwnProcess::start(Runtime& runtime, const st
   int to_child[2];
   int from_child[2];
   if (::pipe2(to_child, O_CLOEXEC) != 0)
-    return fail(Code::unavailable, std::string("no pipe: ") + std::strerror(errno));
+    return fail(Code::unavailable, std::string("cannot create a pipe: ") + std::strerror(errno));
   if (::pipe2(from_child, O_CLOEXEC) != 0) {
     ::close(to_child[0]);
     ::close(to_child[1]);
-    return fail(Code::unavailable, std::string("no pipe: ") + std::strerror(errno));
+    return fail(Code::unavailable, std::string("cannot create a pipe: ") + std::strerror(errno));
   }
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -83,7 +83,7 @@ Result<std::unique_ptr<OwnProcess>> OwnProcess::start(Runtime& runtime, const st
   if (error != 0) {
     ::close(to_child[1]);
     ::close(from_child[0]);
-    return fail(Code::unavailable, std::string("could not start a process for the drill: ") + std::strerror(error));
+    return fail(Code::unavailable, std::string("cannot start a process for the drill: ") + std::strerror(error));
   }
   return std::unique_ptr<OwnProcess>(new OwnProcess(runtime, pid, to_child[1], from_child[0]));
 }

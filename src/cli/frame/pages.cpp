@@ -17,8 +17,8 @@ Result<int> page_limit(const Invocation& invocation, const std::vector<std::stri
   const bool all = invocation.has("--all");
   const bool goes_on = std::ranges::any_of(after, [&](std::string_view option) { return invocation.has(option); });
   if (all && (goes_on || invocation.has("--limit")))
-    return std::unexpected(
-        usage_error("--all goes with neither --limit nor " + std::string(after.front()) + "; leave one of them out"));
+    return std::unexpected(usage_error("--all cannot be combined with --limit or " + std::string(after.front()) +
+                                       "; leave one of them out"));
   const Result<std::int64_t> limit = invocation.number("--limit", all ? kPageMost : kPage, 1, kPageMost);
   if (!limit) return std::unexpected(limit.error());
   return static_cast<int>(*limit);
@@ -35,7 +35,7 @@ void Pages::end(const std::optional<std::string>& next) {
     print_line((first_ ? before_row() : "") + "],\"next\":" + (next ? "\"" + *next + "\"" : "null") + "}");
   } else if (next) {
     flush_output();
-    tell("fenceline: more " + words_.list + " " + words_.follow + "; go on with " + words_.option + " " + *next +
+    tell("fenceline: more " + words_.list + " " + words_.follow + "; continue with " + words_.option + " " + *next +
          ", or use --all");
   }
 }

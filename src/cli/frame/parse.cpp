@@ -197,7 +197,7 @@ class Reader {
     const std::string last = words.empty() ? "" : words.back();
     const OptionSpec* option = find_option(command_.options, last);
     if (!option) option = find_option(global_options(), last);
-    if (!option || option->value.empty()) return "an option has the wrong number of values";
+    if (!option || option->value.empty()) return "an option has too many or too few values";
     return "option " + last + " needs a value (" + option->value + ")";
   }
 

@@ -72,45 +72,46 @@ Result<void> set_tags(ScheduleSpec& spec, const std::string& text) {
 const std::vector<ScheduleKey>& all_schedule_keys() {
   static const std::vector<ScheduleKey> all{
       schedule_text("cron", &ScheduleSpec::cron, "EXPR",
-                    "when: minute hour day month weekday, six fields with seconds first, or @hourly and its like; "
-                    "docs/schedules-time.md has it all"),
+                    "cron expression: minute hour day month weekday, six fields with seconds first, or @hourly and the "
+                    "like; see docs/schedules-time.md"),
       schedule_duration("every", &ScheduleSpec::every, {std::chrono::seconds{1}, std::chrono::days{366}},
-                        "or an interval in whole seconds, 1s to 366d"),
+                        "interval in whole seconds, 1s to 366d, instead of --cron"),
       schedule_time("anchor", &ScheduleSpec::anchor,
-                    "from which an interval counts, in both directions; default 1970-01-01T00:00:00Z"),
-      schedule_text("tz", &ScheduleSpec::zone, "ZONE", "of the expression: Europe/Berlin; default UTC"),
-      schedule_text("queue", &ScheduleSpec::queue, "QUEUE", "where its jobs go"),
+                    "point in time that the ticks of an interval are counted from, in both directions; default "
+                    "1970-01-01T00:00:00Z"),
+      schedule_text("tz", &ScheduleSpec::zone, "ZONE",
+                    "time zone of the cron expression, such as Europe/Berlin; default UTC"),
+      schedule_text("queue", &ScheduleSpec::queue, "QUEUE", "queue of its jobs"),
       schedule_text("stage", &ScheduleSpec::stage, "STAGE",
-                    "only workers with the same --stage take them; default none"),
-      schedule_text(
-          "payload", &ScheduleSpec::payload, "JSON",
-          "of each job; in its strings ${tick}, ${tick.local}, ${tick.unix} and ${schedule} stand for what they "
-          "name; default null"),
+                    "stage of its jobs: only workers with the same --stage take them; default none"),
+      schedule_text("payload", &ScheduleSpec::payload, "JSON",
+                    "payload of each job; ${tick}, ${tick.local}, ${tick.unix} and ${schedule} are replaced in its "
+                    "strings; default null"),
       schedule_word(
           "catch_up", &ScheduleSpec::catch_up, parse_catch_up, "all|latest|none",
-          "what becomes of ticks that nobody fired within a minute: each fires, the last one, or none; default latest"),
+          "which of the ticks that nobody fired within a minute fire later: all, the latest or none; default latest"),
       schedule_duration("window", &ScheduleSpec::window, {std::chrono::minutes{1}, std::chrono::days{30}},
-                        "older ticks are skipped, 1m to 30d; default 1d"),
+                        "skip ticks older than this, 1m to 30d; default 1d"),
       schedule_number("cap", &ScheduleSpec::cap, 1, kCatchUpCapMost,
-                      "at most so many fire at once, the newest, 1 to 1000; default 100"),
+                      "fire at most this many late ticks, the newest, 1 to 1000; default 100"),
       schedule_word("overlap", &ScheduleSpec::overlap, parse_overlap, "allow|skip|queue-one|cancel-running",
-                    "what becomes of a tick while a job of an earlier one is unfinished; default allow"),
+                    "what to do with a tick while a job of an earlier tick is unfinished; default allow"),
       schedule_duration("jitter", &ScheduleSpec::jitter, {Duration{0}, std::chrono::hours{24}},
-                        "a job runs up to so much after its tick, 0s to 24h; default 0s"),
-      schedule_time("starts", &ScheduleSpec::starts, "no tick before"),
-      schedule_time("ends", &ScheduleSpec::ends, "no tick after"),
+                        "start each job up to this long after its tick, 0s to 24h; default 0s"),
+      schedule_time("starts", &ScheduleSpec::starts, "no tick fires before this time"),
+      schedule_time("ends", &ScheduleSpec::ends, "no tick fires after this time"),
       schedule_number("priority", &ScheduleSpec::priority, -kPriorityMost, kPriorityMost,
-                      "-1000 to 1000, larger is sooner; default 0"),
+                      "priority of its jobs, -1000 to 1000, larger runs sooner; default 0"),
       schedule_number("max_attempts", &ScheduleSpec::attempts_max, 1, 1000,
-                      "failures until a job is dead, 1 to 1000; default 10"),
+                      "failures before a job is dead, 1 to 1000; default 10"),
       schedule_duration("timeout", &ScheduleSpec::timeout, kTimeoutRange,
-                        "an attempt that takes longer is stopped and a failure, 1s to 30d; default none"),
-      schedule_text(
-          "group", &ScheduleSpec::group, "GROUP",
-          "its jobs run one at a time with those of this group; default none, and one of its own for queue-one "
-          "and cancel-running"),
-      schedule_text("limit_key", &ScheduleSpec::limit_key, "KEY", "counts for --limit-per-key of 'queue set'"),
-      {"tags", "TAG", "for people, to find its jobs again; at most 15, and schedule:NAME is one in any case", set_tags},
+                        "stop an attempt that takes longer, and count it as a failure, 1s to 30d; default none"),
+      schedule_text("group", &ScheduleSpec::group, "GROUP",
+                    "group of its jobs, which run one at a time; default none, or its own group for queue-one and "
+                    "cancel-running"),
+      schedule_text("limit_key", &ScheduleSpec::limit_key, "KEY", "key for --limit-per-key of 'queue set'"),
+      {"tags", "TAG", "tag of its jobs, to find them again; at most 15, besides schedule:NAME, which is always set",
+       set_tags},
   };
   return all;
 }

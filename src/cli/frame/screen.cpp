@@ -92,8 +92,9 @@ extern "C" void on_suspend(int) {
 }  // namespace
 
 Result<void> Screen::usable() {
-  if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDOUT_FILENO) != 1) return fail(Code::refused, "there is no terminal");
-  if (from_environment("TERM").value_or("dumb") == "dumb") return fail(Code::refused, "the terminal cannot be steered");
+  if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDOUT_FILENO) != 1)
+    return fail(Code::refused, "standard output is not a terminal");
+  if (from_environment("TERM").value_or("dumb") == "dumb") return fail(Code::refused, "this terminal is not supported");
   return {};
 }
 

@@ -12,7 +12,7 @@ namespace fenceline::cli {
 // One in a process, for one thread; wake() is for any.
 class Screen {
  public:
-  // Takes the terminal of stdin and stdout over. Errors: refused (there is none, or it cannot be steered).
+  // Takes the terminal of stdin and stdout over. Errors: refused (there is none, or it is not supported).
   static Result<void> usable();
   Screen();
   ~Screen();  // leaves

@@ -49,7 +49,7 @@ Service::~Service() {
 }
 
 void Service::stopping() {
-  if (manager_ && !stops_.exchange(true)) manager_->tell("STOPPING=1\nSTATUS=stops, and waits for what runs");
+  if (manager_ && !stops_.exchange(true)) manager_->tell("STOPPING=1\nSTATUS=stopping; waiting for running jobs");
 }
 
 void Service::ready() {
@@ -112,7 +112,7 @@ void ServiceStore::answered(const Error* error) {
 std::string ServiceStore::describe() const {
   const std::string counts = std::to_string(claimed_) + " claimed, " + std::to_string(settled_) + " settled";
   const std::lock_guard lock(mutex_);
-  return away_.empty() ? counts : counts + "; waits for the store: " + away_;
+  return away_.empty() ? counts : counts + "; waiting for the store: " + away_;
 }
 
 }  // namespace fenceline::cli

@@ -32,8 +32,8 @@ SetValue<Options> set_number(int Options::*member, int least, int most) {
     int number = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (problem != std::errc{} || end != text.data() + text.size() || number < least || number > most)
-      return fail(Code::invalid, in_quotes(text) + " is not possible; use a whole number from " +
-                                     std::to_string(least) + " to " + std::to_string(most));
+      return fail(Code::invalid, in_quotes(text) + " is not valid; use a whole number from " + std::to_string(least) +
+                                     " to " + std::to_string(most));
     options.*member = number;
     return {};
   };
@@ -44,7 +44,7 @@ template <class Options, class Word>
 SetValue<Options> set_word(Word Options::*member, std::optional<Word> (*parse)(std::string_view), std::string words) {
   return [member, parse, words](Options& options, const std::string& text) -> Result<void> {
     const std::optional<Word> word = parse(text);
-    if (!word) return fail(Code::invalid, in_quotes(text) + " is not possible; use " + words);
+    if (!word) return fail(Code::invalid, in_quotes(text) + " is not valid; use " + words);
     options.*member = *word;
     return {};
   };

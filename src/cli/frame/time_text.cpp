@@ -114,38 +114,38 @@ Result<WallTime> parse_time(std::string_view text) {
   const auto bad = [&](std::string_view why) {
     return fail(
         Code::invalid,
-        "'" + printable(text, 40) + "' is no time: " + std::string(why) +
+        "'" + printable(text, 40) + "' is not a valid time: " + std::string(why) +
             "; write 2026-11-15T10:00:00Z, 2026-11-15T12:00:00+02:00 or, for this machine's zone, '2026-11-15 12:00'");
   };
   Cursor cursor(text);
   const auto year = cursor.number(4);
   const auto month = year && cursor.take('-') ? cursor.number(2) : std::nullopt;
   const auto day = month && cursor.take('-') ? cursor.number(2) : std::nullopt;
-  if (!day) return bad("it does not begin with a date");
+  if (!day) return bad("it does not start with a date");
   const bool spaced = cursor.take(' ');
-  if (!spaced && !cursor.take('T') && !cursor.take('t')) return bad("no time of day follows the date");
+  if (!spaced && !cursor.take('T') && !cursor.take('t')) return bad("the time of day is missing");
   const auto hour = cursor.number(2);
   const auto minute = hour && cursor.take(':') ? cursor.number(2) : std::nullopt;
-  if (!minute) return bad("no time of day follows the date");
+  if (!minute) return bad("the time of day is missing");
   const bool with_seconds = cursor.take(':');
   const auto second = with_seconds ? cursor.number(2) : std::optional(0);
   if (!second) return bad("the seconds are missing");
   const auto fraction = with_seconds && cursor.take('.') ? cursor.fraction() : std::optional(Duration{0});
-  if (!fraction) return bad("no digits follow the point");
+  if (!fraction) return bad("the digits after the point are missing");
 
   const Parts parts{*year, *month, *day, *hour, *minute, *second};
-  if (!is_on_the_calendar(parts)) return bad("there is no such day or time of day");
-  if (parts.year < kYearLeast || parts.year > kYearMost) return bad("the year is not 1970 to 2199");
+  if (!is_on_the_calendar(parts)) return bad("this day or time of day does not exist");
+  if (parts.year < kYearLeast || parts.year > kYearMost) return bad("the year is not between 1970 and 2199");
   if (cursor.at_end()) {
-    if (!spaced) return bad("the zone is missing");
+    if (!spaced) return bad("the time zone is missing");
     if (const auto zone = unknown_zone())
-      return bad("TZ '" + printable(*zone, 40) + "' is no time zone of this machine");
+      return bad("TZ '" + printable(*zone, 40) + "' is not a time zone of this machine");
     const std::optional<WallTime> local = as_local(parts);
-    if (!local) return bad("the clocks of this zone leave it out");
+    if (!local) return bad("clocks in this zone skip it (daylight saving time)");
     return *local + *fraction;
   }
   const std::optional<Duration> offset = zone(cursor);
-  if (!offset || !cursor.at_end()) return bad("what follows the seconds is no zone");
+  if (!offset || !cursor.at_end()) return bad("the text after the seconds is not a time zone");
   if (!with_seconds) return bad("the seconds are missing");
   return as_utc(parts) + *fraction - *offset;
 }

@@ -38,7 +38,7 @@ Result<std::vector<http::Header>> headers_from_environment() {
         value && !name.empty() && name.find_first_of(" :\"") == std::string::npos && one_line(*value) == *value;
     if (!possible)
       return std::unexpected(
-          usage_error("OTEL_EXPORTER_OTLP_HEADERS is not NAME=VALUE,NAME=VALUE with values written as in a URL"));
+          usage_error("OTEL_EXPORTER_OTLP_HEADERS must be NAME=VALUE,NAME=VALUE with URL-encoded values"));
     headers.push_back({name, *value});
   }
   return headers;

@@ -243,7 +243,7 @@ Result<DeclaredPipeline> read_pipeline_file(const std::string& path) {
   if (!text) return std::unexpected(text.error());
   if (!is_valid_utf8(*text))
     return fail(Code::invalid,
-                "file " + in_quotes(path) + " is not text in UTF-8; see 'fenceline help pipeline apply'");
+                "file " + in_quotes(path) + " is not valid UTF-8; see 'fenceline help pipeline apply'");
   return parse_pipeline_file(path, *text);
 }
 

@@ -47,7 +47,7 @@ Result<int> run_schedule_import(Invocation& invocation) {
   const Result<std::string> text = read_file(path, kFileMost);
   if (!text) return std::unexpected(text.error());
   if (!is_valid_utf8(*text))
-    return fail(Code::invalid, "file '" + printable(path, 200) + "' is not text in UTF-8; nothing was changed");
+    return fail(Code::invalid, "file '" + printable(path, 200) + "' is not valid UTF-8; nothing was changed");
   Result<Crontab> crontab = parse_crontab(path, *text, *base, invocation.has("--tz"));
   if (!crontab) return fail(Code::invalid, crontab.error().message + "; nothing was changed");
   for (const std::string& word : crontab->left_out) tell("fenceline: " + word);
