@@ -135,7 +135,7 @@ TEST_F(FullDisk, J1_WhatWasAcknowledgedBeforeTheDiskWasFullIsThere) {
   const Ended ended = place_.fenceline({"enqueue", "q", "--jsonl", file});
   EXPECT_EQ(ended.status, 74) << ended.err;
   EXPECT_TRUE(one_line(ended.err)) << ended.err;
-  const std::size_t at = ended.err.find(" jobs went in");
+  const std::size_t at = ended.err.find(" jobs enqueued");
   ASSERT_NE(at, std::string::npos) << ended.err;
   const std::size_t from = ended.err.rfind(' ', at - 1) + 1;
   const std::size_t acknowledged = std::stoul(ended.err.substr(from, at - from));
@@ -197,12 +197,12 @@ TEST(FailingDiskAmongLines, SaysWhichLinesWentInAndWhichMayHave) {
     SCOPED_TRACE(inject);
     expect_one_line(ended, 74);
     const auto says = [&](const std::string& text) { return ended.err.find(text) != std::string::npos; };
-    if (says("1000 jobs went in (lines 1 to 1000), lines 1001 to 2000 may have gone in")) {
+    if (says("1000 jobs enqueued (lines 1 to 1000), lines 1001 to 2000 may have been enqueued")) {
       partly = true;
       EXPECT_TRUE(there == 1000 || there == 2000) << there;
-    } else if (says("2000 jobs went in (lines 1 to 2000), lines 2001 to 3000 may have gone in")) {
+    } else if (says("2000 jobs enqueued (lines 1 to 2000), lines 2001 to 3000 may have been enqueued")) {
       EXPECT_TRUE(there == 2000 || there == 3000) << there;
-    } else if (says("; lines 1 to 1000 may have gone in")) {
+    } else if (says("; lines 1 to 1000 may have been enqueued")) {
       EXPECT_TRUE(there == 0 || there == 1000) << there;
     } else {
       EXPECT_TRUE(says("nothing was enqueued")) << ended.err;

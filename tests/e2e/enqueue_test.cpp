@@ -75,7 +75,7 @@ TEST(Enqueue, J6_TheSameKeyAndPayloadGiveTheFirstOnesId) {
   const std::string first = enqueue(place, {"--key", "k", "--payload", "{\"a\":1,\"b\":2}"});
   const Ended again = place.fenceline({"enqueue", "q", "--key", "k", "--payload", "{\"b\":2, \"a\":1}"});
   EXPECT_EQ(trimmed(again.out), first);
-  EXPECT_TRUE(has(again.err, "was there already")) << again.err;
+  EXPECT_TRUE(has(again.err, "already exists")) << again.err;
   const Json json = answer(place, {"enqueue", "q", "--key", "k", "--payload", "{\"a\":1,\"b\":2}"});
   EXPECT_EQ(json, (Json{{"ids", {first}}, {"existing", 1}}));
   const Ended other = place.fenceline({"enqueue", "q", "--key", "k", "--payload", "3"});
@@ -110,10 +110,10 @@ TEST(Enqueue, J1_ABatchThatIsRepeatedAddsNothing) {
   const Json before = place.jobs();
   const Ended again = place.fenceline(words, {.input = numbers(1, 2500)});
   EXPECT_EQ(again.status, 0) << again.err;
-  EXPECT_EQ(again.err, "fenceline: 2500 of 2500 jobs were there already\n");
+  EXPECT_EQ(again.err, "fenceline: 2500 of 2500 jobs already existed\n");
   EXPECT_EQ(place.jobs(), before);
   const Ended longer = place.fenceline(words, {.input = numbers(1, 2600)});
-  EXPECT_EQ(longer.err, "fenceline: 2500 of 2600 jobs were there already\n");
+  EXPECT_EQ(longer.err, "fenceline: 2500 of 2600 jobs already existed\n");
   EXPECT_EQ(place.jobs().size(), 2600U);
   EXPECT_EQ(place.fenceline({"enqueue", "q", "--jsonl", "-", "--batch", "tuesday"}, {.input = numbers(1, 10)}).err, "");
   EXPECT_EQ(place.jobs().size(), 2610U);
@@ -125,7 +125,7 @@ TEST(Enqueue, ABatchThatStoppedAtABadLineGoesOnWhenItIsRight) {
   const Ended bad = place.fenceline(words, {.input = numbers(1, 1500) + "oops\n" + numbers(1502, 2500)});
   EXPECT_EQ(bad.status, 65);
   EXPECT_TRUE(has(bad.err, "line 1501: ") &&
-              has(bad.err, "1000 jobs went in (lines 1 to 1000), run it again with the same --batch"))
+              has(bad.err, "1000 jobs enqueued (lines 1 to 1000), run it again with the same --batch"))
       << bad.err;
   EXPECT_EQ(place.jobs().size(), 1000U);
   const Ended right = place.fenceline(words, {.input = numbers(1, 2500)});
@@ -149,12 +149,11 @@ TEST(Enqueue, ARefusedBatchSaysWhatIsNewAndDoesNotAdviseToRepeatIt) {
   ASSERT_EQ(place.fenceline(words, {.input = numbers(1, 1600)}).status, 0);
   const Ended other = place.fenceline(words, {.input = numbers(1, 1500) + "0\n"});
   EXPECT_EQ(other.status, 65);
-  EXPECT_TRUE(has(other.err, "choose another name; 0 new jobs went in and 1000 were there already (lines 1 to 1000)\n"))
+  EXPECT_TRUE(has(other.err, "use another name; 0 new jobs enqueued and 1000 already existed (lines 1 to 1000)\n"))
       << other.err;
   EXPECT_FALSE(has(other.err, "run it again")) << other.err;
   const Ended bad = place.fenceline(words, {.input = numbers(1, 1500) + "oops\n"});
-  EXPECT_TRUE(has(bad.err, "0 new jobs went in and 1000 were there already (lines 1 to 1000), run it again"))
-      << bad.err;
+  EXPECT_TRUE(has(bad.err, "0 new jobs enqueued and 1000 already existed (lines 1 to 1000), run it again")) << bad.err;
   EXPECT_EQ(place.jobs().size(), 1600U);
 }
 

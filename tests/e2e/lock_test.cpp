@@ -371,7 +371,7 @@ TEST(Lock, ClassesOfTheFile) {
            {"[lock.x]\nttl = \"10s\"\nrenewal = \"20s\"\n", "fenceline: fenceline.toml:1: lock class x: "},
            {"[lock.\"a b\"]\nttl = \"10s\"\n", "fenceline: fenceline.toml:1: lock class"},
            {"lock = 3\n", "fenceline: fenceline.toml:1: lock is a table of lock classes"},
-           {"[lock]\nttl = \"1m\"\n", "fenceline: fenceline.toml:2: 'lock.ttl' is no lock class"}}) {
+           {"[lock]\nttl = \"1m\"\n", "fenceline: fenceline.toml:2: 'lock.ttl' is not a lock class"}}) {
     place.write("fenceline.toml", text);
     const Ended bad = place.fenceline({"lock", "backup", "--", "true"});
     EXPECT_EQ(bad.status, 65) << text;

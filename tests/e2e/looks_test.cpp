@@ -141,7 +141,7 @@ TEST(Queue, ASecondPauseSaysWhoseStays) {
       << again.err;
   EXPECT_EQ(answer(place, {"queue", "show", "q"})["paused"]["by"], "ana");
   ASSERT_EQ(place.fenceline({"queue", "resume", "q"}).status, 0);
-  EXPECT_TRUE(has(place.fenceline({"queue", "resume", "q"}).err, "was not paused"));
+  EXPECT_TRUE(has(place.fenceline({"queue", "resume", "q"}).err, "is not paused"));
 }
 
 TEST(Queue, JobsWhoseTimeHasNotComeAreNoBacklog) {

@@ -71,7 +71,7 @@ TEST(Manners, CtrlCEndsAnEnqueueThatReadsAndSaysWhatWentIn) {
     const Ended ended = running->wait();
     EXPECT_EQ(ended.status, status);
     EXPECT_TRUE(one_line(ended.err)) << ended.err;
-    EXPECT_NE(ended.err.find("1000 jobs went in"), std::string::npos) << ended.err;
+    EXPECT_NE(ended.err.find("1000 jobs enqueued"), std::string::npos) << ended.err;
     EXPECT_EQ(place.jobs().size(), 1000U);
   }
 }

@@ -80,7 +80,7 @@ TEST(Queue, APausedQueueStartsNothingUntilItIsResumed) {
   for (const Json& entry : Json(answer(place, {"trail"})["trail"])) acts.push_back(entry["act"]);
   EXPECT_EQ((std::vector<std::string>(acts.end() - 2, acts.end())),
             (std::vector<std::string>{"queue_paused", "queue_resumed"}));
-  EXPECT_TRUE(has(place.fenceline({"queue", "pause", "p"}).err, "queue p is new here")) << "it may be mistyped";
+  EXPECT_TRUE(has(place.fenceline({"queue", "pause", "p"}).err, "queue p is new")) << "it may be mistyped";
 }
 
 TEST(Queue, PurgeAsksFirstAndCancelsWhatWaits) {
@@ -186,9 +186,9 @@ TEST(Workers, AQuietOneClaimsNothingUntilItIsResumedAndAStoppedOneEnds) {
   EXPECT_EQ(place.fenceline({"workers", "quiet", owner, "--reason", "upgrade", "--as", "ana"}).out, owner + "\n");
   EXPECT_EQ(answer(place, {"workers", "list"})["workers"][0]["order"], "quiet");
   const std::string id = enqueue(place);  // at once: whether or not the worker has heard of it
-  EXPECT_EQ(explained(place, id).at("quiet_workers"), "the worker that serves queue q is quiet: " + owner +
-                                                          " by ana (upgrade); go on with: fenceline workers resume " +
-                                                          owner);
+  EXPECT_EQ(explained(place, id).at("quiet_workers"),
+            "the worker that serves queue q is quiet: " + owner +
+                " by ana (upgrade); resume them with: fenceline workers resume " + owner);
   ASSERT_TRUE(eventually([&] { return worker->err().find("worker_ordered") != std::string::npos; })) << worker->err();
   EXPECT_EQ(ran(), 1U);
   EXPECT_EQ(show(place, id)["deliveries"], 0);

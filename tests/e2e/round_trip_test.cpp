@@ -116,7 +116,7 @@ TEST(RoundTrip, AtABadLineItStopsAndSaysHowManyWentIn) {
   EXPECT_EQ(ended.status, 65);
   EXPECT_TRUE(one_line(ended.err)) << ended.err;
   EXPECT_NE(ended.err.find("line 1500:"), std::string::npos) << ended.err;
-  EXPECT_NE(ended.err.find("1000 jobs went in"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("1000 jobs enqueued"), std::string::npos) << ended.err;
   EXPECT_EQ(place.jobs().size(), 1000U);
   const Ended json = place.fenceline({"enqueue", "other", "--jsonl", "-", "--json"}, {.input = lines});
   EXPECT_EQ(json.status, 65);

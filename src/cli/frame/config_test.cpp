@@ -74,7 +74,7 @@ TEST(Config, AScheduleThatIsNotPossibleIsRefusedWithItsLine) {
       << refusal("\n[schedule.x]\ncron = \"61 * * * *\"\nqueue = \"q\"\n");
   EXPECT_TRUE(refusal("[schedule.x]\nqueue = \"q\"\n").starts_with("fenceline.toml:1: schedule x: "));
   EXPECT_TRUE(refusal("schedule = 3").starts_with("fenceline.toml:1: schedule is a table of schedules"));
-  EXPECT_TRUE(refusal("schedule.x = 3").starts_with("fenceline.toml:1: 'schedule.x' is no schedule"));
+  EXPECT_TRUE(refusal("schedule.x = 3").starts_with("fenceline.toml:1: 'schedule.x' is not a schedule"));
 }
 
 TEST(Config, TwoPausesThatDoNotGoTogetherAreRefused) {

@@ -26,15 +26,15 @@ Error refusal_error(const ActRefusal& refusal, const std::string& ns) {
   if (refusal.reason == Reason::not_found) return no_such_job(refusal.id, ns);
   if (refusal.reason == Reason::key_taken) {
     const std::string holder = refusal.holder ? to_string(*refusal.holder) : "another job";
-    return {Code::conflict,
-            "job " + id + " cannot be retried: job " + holder + " has its unique key; wait for that one, or cancel it"};
+    return {Code::conflict, "job " + id + " cannot be retried: job " + holder +
+                                " has its unique key; wait until that job finishes, or cancel it"};
   }
   if (refusal.reason == Reason::effect_in_doubt)
-    return {Code::conflict,
-            "job " + id + " cannot be retried: it waits for an effect that may have happened; 'fenceline job explain " +
-                id + "' names it and how to resolve it"};
+    return {Code::conflict, "job " + id +
+                                " cannot be retried: one of its effects is in doubt; 'fenceline job explain " + id +
+                                "' names the effect and how to resolve it"};
   if (refusal.reason == Reason::finished)
-    return {Code::conflict, "job " + id + " is finished already; see 'fenceline job show " + id + "'"};
+    return {Code::conflict, "job " + id + " has already finished; see 'fenceline job show " + id + "'"};
   return {Code::conflict, "job " + id + " cannot be changed: " + std::string(meaning_of(refusal.reason)) +
                               "; see 'fenceline job explain " + id + "'"};
 }

@@ -77,7 +77,7 @@ class Redrive {
     if (refused_.size() > kNamed)
       tell("fenceline: " + counted(static_cast<std::int64_t>(refused_.size() - kNamed), "job") + " more refused");
     if (invocation_.stop.stop_requested()) {
-      tell("fenceline: interrupted; " + counted(done_, "job") + " redriven, run it again for the rest");
+      tell("fenceline: interrupted; " + counted(done_, "job") + " redriven; run it again for the rest");
       return interrupted_exit();
     }
     return refused_.empty() ? kExitOk : exit_code(refusal_error(refused_.front(), invocation_.ns));
@@ -141,7 +141,7 @@ std::string named(const JobsRequest& which) {
 Result<int> run_dead_redrive(Invocation& invocation) {
   const bool by_id = invocation.arguments.contains("ID");
   if (by_id && (invocation.has("--queue") || invocation.has("--tag") || invocation.has("--limit")))
-    return std::unexpected(usage_error("ids go with neither --queue, --tag nor --limit; leave one of them out"));
+    return std::unexpected(usage_error("ids cannot be combined with --queue, --tag or --limit; use one or the other"));
   JobsRequest which{.ns = invocation.ns, .queue = invocation.value("--queue"), .state = JobState::dead};
   if (which.queue) {
     if (auto ok = check_name("queue", *which.queue); !ok) return std::unexpected(ok.error());
@@ -186,7 +186,7 @@ CommandSpec dead_list_command() {
           .summary = "List dead jobs: those that have no attempts left",
           .details = "They stay until a person retries or cancels them.",
           .options = list_options(),
-          .examples = {{"fenceline dead list --queue mail", "what failed for good, and with which error"}},
+          .examples = {{"fenceline dead list --queue mail", "dead jobs of one queue, with their errors"}},
           .run = run_dead_list};
 }
 
@@ -194,14 +194,12 @@ CommandSpec dead_redrive_command() {
   return {.name = "dead redrive",
           .summary = "Run dead jobs again with all their attempts",
           .details = "Prints how many jobs became ready.",
-          .arguments = {{"ID",
-                         "only these, whole or by their first 8 characters or more; all of --queue, or of all queues, "
-                         "if none is given",
-                         false, true}},
+          .arguments = {{"ID", "jobs to run again; all dead jobs of --queue, or of all queues, if none is given", false,
+                         true}},
           .options = with_act_options({{"--queue", "QUEUE", "only jobs of this queue"},
                                        {"--tag", "TAG", "only jobs with this tag"},
-                                       {"--limit", "N", "at most so many, those that are longest here first"},
-                                       {"--yes", "", "do not ask"}}),
+                                       {"--limit", "N", "at most N jobs, those that died first"},
+                                       {"--yes", "", "do not ask for confirmation"}}),
           .examples = {{"fenceline dead redrive --queue mail --limit 10", "try ten of them"},
                        {"fenceline dead redrive --queue mail --yes --reason 'server is back'",
                         "all of a queue, for a script"}},

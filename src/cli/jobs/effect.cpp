@@ -32,7 +32,7 @@ Result<Declared> declared_by(const Invocation& invocation) {
   if (const auto failed = invocation.value("--failed")) {
     if (*failed != "none")
       return std::unexpected(usage_error("--failed '" + printable(*failed, 40) +
-                                         "' is not possible; 'none' says that a command that failed has done nothing"));
+                                         "' is not valid; use 'none': a command that failed has done nothing"));
     declared.failed_is_none = true;
   }
   const std::string text = invocation.value("--in-doubt").value_or("hold");
@@ -44,12 +44,12 @@ Result<Declared> declared_by(const Invocation& invocation) {
     declared.in_doubt = *policy;
   } else {
     return std::unexpected(
-        usage_error("--in-doubt '" + printable(text, 40) + "' is not possible; use hold, repeat or probe=CMD"));
+        usage_error("--in-doubt '" + printable(text, 40) + "' is not valid; use hold, repeat or probe=CMD"));
   }
   if (declared.in_doubt == InDoubt::probe && declared.probe.empty())
     return std::unexpected(
-        usage_error("--in-doubt probe names no command; use probe=CMD, a command that ends with 0 if it happened and "
-                    "with 1 if it did not"));
+        usage_error("--in-doubt probe needs a command: probe=CMD; CMD exits with 0 if the effect happened and with 1 "
+                    "if it did not"));
   return declared;
 }
 
@@ -113,7 +113,7 @@ class OnceCommand {
   }
   static void note_size(const Collected& ended) {
     if (ended.too_large)
-      tell("fenceline: the output is larger than 1 MiB; its first 1 MiB is kept and handed on, now and later");
+      tell("fenceline: the output is larger than 1 MiB; only its first 1 MiB is recorded and printed");
   }
 
   const Invocation& invocation_;
@@ -184,45 +184,44 @@ CommandSpec effect_command() {
           "If the job is retried, the recorded output is printed and the command does not run again. For commands that "
           "'fenceline work' runs.",
       .arguments = {{.name = "NAME",
-                     .help = "which of the job's effects it is; 1 to 128 letters, digits, '.', '_', '-' and ':'"}},
-      .options = {{"--in-doubt", "hold|repeat|probe=CMD",
-                   "what to do if it may have happened: let the job wait for an operator (default), do it again under "
-                   "the same key, or ask CMD"},
-                  {"--failed", "none", "declares that a command that failed has done nothing"},
-                  {"--request", "TEXT",
-                   "what is asked for, if the arguments do not say it: the same name for another command or request is "
-                   "refused"}},
+                     .help = "name of the effect within the job; 1 to 128 letters, digits, '.', '_', '-' and ':'"}},
+      .options =
+          {{"--in-doubt", "hold|repeat|probe=CMD",
+            "what to do if the effect is in doubt: hold the job for an operator (default), repeat it under the same "
+            "key, or ask CMD"},
+           {"--failed", "none", "a command that failed has done nothing: it is not in doubt"},
+           {"--request", "TEXT",
+            "describes the request if the arguments do not; the same name with another command or request is refused"}},
       .sections =
-          {{"The command, never through a shell",
-            {{"stdin, stderr", "are those of 'fenceline effect'"},
-             {"stdout",
-              "is recorded when it ends with 0, and replayed byte for byte; of more than 1 MiB the first 1 MiB is "
-              "kept, and no more is handed on"},
+          {{"The command (not run through a shell)",
+            {{"stdin, stderr", "inherited from 'fenceline effect'"},
+             {"stdout", "recorded if the command exits with 0, and printed again on a retry; at most the first 1 MiB"},
              {"FENCELINE_EFFECT_KEY",
-              "for the other side, so that it can tell a repeat: the same whenever this effect of this job is done"},
-             {"FENCELINE_EFFECT_AGAIN", "1 if it may have happened before, else 0"},
+              "idempotency key for the other side: the same on every try of this effect of this job"},
+             {"FENCELINE_EFFECT_AGAIN", "1 if the effect may have happened before, else 0"},
              {"exit 0", "it happened"},
-             {"exit 75, 126, 127", "it did not happen, and can be tried again; the status is passed on"},
-             {"else, or a signal", "it may have happened, unless --failed none: what --in-doubt says is done at once"},
-             {"INT, TERM", "are passed on to it"}}},
-           {"When it may have happened",
-            {{"hold", "the job waits for 'fenceline effects resolve', and this ends with 76"},
+             {"exit 75, 126, 127", "it did not happen and may be retried; exits with the same status"},
+             {"another status, a signal", "it may have happened, unless --failed none; --in-doubt applies at once"},
+             {"INT, TERM", "forwarded to the command"}}},
+           {"If the effect is in doubt",
+            {{"hold", "the job waits for 'fenceline effects resolve'; exits with 76"},
              {"repeat",
-              "the status is passed on; the next call, of this delivery or another, runs the command again under the "
-              "same key"},
+              "exits with the command's status; the next call, in this delivery or a later one, runs the command again "
+              "under the same key"},
              {"probe=CMD",
-              "CMD, split at spaces, ends with 0 if it happened (its stdout is the result), with 1 if it did not; else "
-              "the job waits"}}},
+              "CMD, split at spaces, exits with 0 if the effect happened (its stdout is the result) or 1 if it did "
+              "not; otherwise the job waits"}}},
            {"Exit status",
             {{"0", "it happened, now or before"},
-             {"65", "the name stands for another command or request"},
-             {"76", "the job waits, or another worker has it: end, whatever the handler returns is ignored"},
-             {"else", "of the command"}}}},
-      .examples = {{"fenceline effect mail -- ./send-mail ana", "inside a handler: once, however often its job is run"},
+             {"65", "the name was used for another command or request"},
+             {"76", "the job waits, or another worker has it: stop; the handler's result is ignored"},
+             {"else", "status of the command"}}}},
+      .examples = {{"fenceline effect mail -- ./send-mail ana",
+                    "inside a handler: send once, however often the job is retried"},
                    {"fenceline effect charge --in-doubt repeat -- ./charge",
-                    "the provider is given $FENCELINE_EFFECT_KEY and books it once"},
+                    "the provider gets $FENCELINE_EFFECT_KEY and charges once"},
                    {"fenceline effect label --in-doubt 'probe=./was-printed' -- ./print-label",
-                    "ask the printer before a second one"}},
+                    "ask the printer before printing again"}},
       .takes_command = true,
       .run = run_effect};
 }

@@ -65,7 +65,7 @@ Result<EffectsRequest> effects_request(const Invocation& invocation) {
   const Result<int> limit = page_limit(invocation);
   if (!limit) return std::unexpected(limit.error());
   if (invocation.has("--result") && !invocation.json)
-    return std::unexpected(usage_error("--result goes with --json; results may be anything"));
+    return std::unexpected(usage_error("--result needs --json: a result may be any bytes"));
   const Result<std::int64_t> after = invocation.number("--after", 0, 0, std::numeric_limits<std::int64_t>::max());
   if (!after) return std::unexpected(after.error());
   return EffectsRequest{.ns = invocation.ns,
@@ -103,21 +103,21 @@ CommandSpec effects_list_command() {
   return {.name = "effects list",
           .summary = "List recorded side effects and those in doubt",
           .details = "An effect is in doubt when nobody knows whether it happened.",
-          .options = {{"--job", "ID", "only those of this job; the beginning of its id will do"},
-                      {"--in-doubt", "", "only those that may or may not have happened, and that nobody is at"},
-                      {"--result", "", "with --json: what they gave back"},
-                      {"--limit", "N", "how many, 1 to 1000; default 100"},
-                      {"--after", "CURSOR", "go on where a page ended: its 'next'"},
-                      {"--all", "", "every page"}},
+          .options = {{"--job", "ID", "only effects of this job"},
+                      {"--in-doubt", "", "only effects in doubt: begun, and their holder is gone"},
+                      {"--result", "", "with --json: include the results"},
+                      {"--limit", "N", "page size, 1 to 1000; default 100"},
+                      {"--after", "CURSOR", "continue after a page: its 'next'"},
+                      {"--all", "", "all pages"}},
           .sections = {{"Columns",
                         {{"state", "none: it did not happen; intent: it was begun; done: it happened"},
                          {"doubt",
                           "in doubt: it was begun, and its holder is gone; held: and its job waits for 'fenceline "
                           "effects resolve'"},
-                         {"policy", "what the handler declared for doubts: hold, repeat or probe"},
-                         {"doubts", "how often it was begun again though it may have happened"}}}},
-          .examples = {{"fenceline effects list --in-doubt", "what an operator must find out"},
-                       {"fenceline effects list --job $ID --json --result | jq .effects", "all that a job did"}},
+                         {"policy", "what the handler chose for effects in doubt: hold, repeat or probe"},
+                         {"doubts", "how often it was repeated while in doubt"}}}},
+          .examples = {{"fenceline effects list --in-doubt", "effects that an operator must resolve"},
+                       {"fenceline effects list --job $ID --json --result | jq .effects", "all effects of a job"}},
           .run = run_effects_list};
 }
 

@@ -17,18 +17,18 @@ Result<std::string> result_from(const Invocation& invocation) {
   if (!file) return "";
   Result<std::string> bytes = read_file(*file, kEffectResultBytesMax);
   if (!bytes && bytes.error().code == Code::invalid)
-    return fail(Code::invalid, "the result in '" + printable(*file, 200) + "' is too large; at most 1 MiB");
+    return fail(Code::invalid, "the result in '" + printable(*file, 200) + "' is too large; use at most 1 MiB");
   return bytes;
 }
 
 Result<ResolveEffectRequest> resolve_request(const Invocation& invocation) {
   const bool done = invocation.has("--done");
   if (done == invocation.has("--none"))
-    return std::unexpected(usage_error("say what became of it: give one of --done and --none"));
+    return std::unexpected(usage_error("say whether it happened: pass --done or --none"));
   if (invocation.has("--result") && invocation.has("--result-file"))
-    return std::unexpected(usage_error("both --result and --result-file were given; give one"));
+    return std::unexpected(usage_error("--result and --result-file exclude each other; pass one"));
   if (!done && (invocation.has("--result") || invocation.has("--result-file")))
-    return std::unexpected(usage_error("what did not happen has no result; leave --result out, or use --done"));
+    return std::unexpected(usage_error("an effect that did not happen has no result; omit --result, or use --done"));
   const std::string name = invocation.argument("NAME");
   if (const Result<void> ok = check_effect_name(name); !ok) return std::unexpected(ok.error());
   const Result<Act> act = act_of(invocation);
@@ -82,7 +82,7 @@ Result<int> run_effects_resolve(Invocation& invocation) {
   if (!resolved) return std::unexpected(resolved.error());
   const std::string state(to_string(request->done ? EffectState::done : EffectState::none));
   if (effect->state == EffectState::done && !request->result.empty())
-    tell("fenceline: it was done already; the result that is recorded stays");
+    tell("fenceline: the effect was already done; its recorded result is kept");
   if (invocation.json) print_line(Json{{"job", to_string(*id)}, {"name", request->name}, {"state", state}}.dump());
   else print_line(to_string(*id) + " " + request->name + " " + state);
   return kExitOk;
@@ -91,26 +91,26 @@ Result<int> run_effects_resolve(Invocation& invocation) {
 }  // namespace
 
 CommandSpec effects_resolve_command() {
-  return {.name = "effects resolve",
-          .summary = "Record whether a side effect in doubt happened",
-          .details = "A job that waits for the answer then continues.",
-          .arguments = {{.name = "JOB", .help = kIdHelp},
-                        {.name = "NAME", .help = "the effect, as 'effects list' shows it"}},
-          .options = with_act_options(
-              {{"--done", "", "it happened: the job's next delivery gets the result and goes on"},
-               {"--none", "", "it did not happen: the job's next delivery does it"},
-               {"--result", "TEXT", "with --done: what the command would have printed; default nothing"},
-               {"--result-file", "FILE", "with --done: the same from a file, at most 1 MiB"}}),
-          .sections =
-              {{"Exit status",
-                {{"0", "it is so now, or was already"},
-                 {"65", "it is not in doubt: it is known to have ended the other way"},
-                 {"66", "there is no such job or effect"},
-                 {"75",
-                  "its holder is at it, or may be until its worker has stopped or its lease would have ended; wait"}}}},
-          .examples = {{"fenceline effects resolve $ID charge --done --result 'receipt 17'", "it was booked"},
-                       {"fenceline effects resolve $ID charge --none", "it was not: do it"}},
-          .run = run_effects_resolve};
+  return {
+      .name = "effects resolve",
+      .summary = "Record whether a side effect in doubt happened",
+      .details = "A job that waits for the answer then continues.",
+      .arguments = {{.name = "JOB", .help = kIdHelp},
+                    {.name = "NAME", .help = "the effect, as 'effects list' shows it"}},
+      .options = with_act_options(
+          {{"--done", "", "it happened: the job's next delivery gets the result and continues"},
+           {"--none", "", "it did not happen: the job's next delivery does it"},
+           {"--result", "TEXT", "with --done: output of the command; default empty"},
+           {"--result-file", "FILE", "with --done: output of the command from a file, at most 1 MiB"}}),
+      .sections = {{"Exit status",
+                    {{"0", "resolved, now or before"},
+                     {"65", "it is not in doubt: the opposite is recorded"},
+                     {"66", "no such job or effect"},
+                     {"75",
+                      "its holder may still be running; wait until its worker has stopped or its lease has expired"}}}},
+      .examples = {{"fenceline effects resolve $ID charge --done --result 'receipt 17'", "the charge happened"},
+                   {"fenceline effects resolve $ID charge --none", "it did not happen: do it"}},
+      .run = run_effects_resolve};
 }
 
 }  // namespace fenceline::cli

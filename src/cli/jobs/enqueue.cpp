@@ -19,7 +19,7 @@ Result<std::string> payload_from_options(const Invocation& invocation) {
   Result<std::string> text = read_file(*file, kPayloadBytesMax + 2);  // a newline at its end is the editor's
   if (!text && text.error().code == Code::invalid)
     return fail(Code::invalid, "the payload in '" + printable(*file, 200) +
-                                   "' is too large; at most 1 MiB, keep big data elsewhere and send its address");
+                                   "' is too large; use at most 1 MiB, and store larger data elsewhere");
   if (text && text->ends_with('\n')) text->pop_back();
   if (text && text->ends_with('\r')) text->pop_back();
   return text;
@@ -27,20 +27,19 @@ Result<std::string> payload_from_options(const Invocation& invocation) {
 
 // The job that has the key may be one that will not run again by itself.
 std::string there_already(const Invocation& invocation, Store& store, const JobId& id) {
-  const std::string there = "a job with this key and payload was there already";
+  const std::string there = "a job with this key and payload already exists";
   const Result<std::optional<Job>> job = store.job(invocation.ns, id);
   if (!job || !*job || !is_finished((*job)->state)) return there;
   const std::string state(to_string((*job)->state));
-  if ((*job)->state == JobState::done) return there + ": it is done, and keeps its key for --key-for";
-  return there + ": it is " + state + " and runs only after 'fenceline job retry " + to_string(id) + "'";
+  if ((*job)->state == JobState::done) return there + ": it is done and keeps its key (--key-for)";
+  return there + ": it is " + state + "; run it again with 'fenceline job retry " + to_string(id) + "'";
 }
 
 Result<int> enqueue_one(Invocation& invocation, NewJob job) {
   Result<std::string> payload = payload_from_options(invocation);
   if (!payload) return std::unexpected(payload.error());
   job.payload = without_byte_order_mark(std::move(*payload));
-  if (job.payload.empty())
-    return fail(Code::invalid, "the payload is empty; write JSON, or leave the option out for null");
+  if (job.payload.empty()) return fail(Code::invalid, "the payload is empty; write JSON, or omit the option for null");
   if (auto ok = check_payload(job.payload); !ok) return std::unexpected(ok.error());
   Sender sender(invocation);
   job.id = sender.new_id();
@@ -49,10 +48,10 @@ Result<int> enqueue_one(Invocation& invocation, NewJob job) {
   if (!ids) {
     if (ids.error().code == Code::in_doubt)
       return fail(Code::in_doubt,
-                  ids.error().message + "; job " + id + " may have gone in, look with 'fenceline job show'");
+                  ids.error().message + "; job " + id + " may have been enqueued; check with 'fenceline job show'");
     if (ids.error().code == Code::conflict && invocation.has("--key"))
       return fail(Code::conflict, ids.error().message +
-                                      "; wait until it is finished and its --key-for is over, run it again with "
+                                      "; wait until that job has finished and its --key-for is over, run it again with "
                                       "'fenceline job retry', or use another key");
     return std::unexpected(ids.error());
   }
@@ -69,12 +68,12 @@ Result<int> run_enqueue(Invocation& invocation) {
   const int sources =
       int{invocation.has("--payload")} + int{invocation.has("--payload-file")} + int{invocation.has("--jsonl")};
   if (sources > 1)
-    return std::unexpected(usage_error("more than one of --payload, --payload-file and --jsonl was given; give one"));
+    return std::unexpected(usage_error("--payload, --payload-file and --jsonl exclude each other; pass one"));
   Result<NewJob> job = job_from_options(invocation);
   if (!job) return std::unexpected(job.error());
   if (const auto name = invocation.value("--batch")) {
     if (!invocation.has("--jsonl"))
-      return std::unexpected(usage_error("--batch without --jsonl; give the file of lines, or --key for one job"));
+      return std::unexpected(usage_error("--batch needs --jsonl FILE; for a single job use --key"));
     if (auto ok = check_key("batch name", *name); !ok) return std::unexpected(ok.error());
   }
   if (const auto file = invocation.value("--jsonl")) return enqueue_lines(invocation, *job, *file);
@@ -85,10 +84,10 @@ Result<int> run_enqueue(Invocation& invocation) {
 
 CommandSpec enqueue_command() {
   std::vector<OptionSpec> options{
-      {"--payload", "JSON", "what the handler gets on stdin; default null"},
-      {"--payload-file", "FILE", "the same from a file, - for stdin"},
-      {"--jsonl", "FILE", "one job for each line, - for stdin; prints how many"},
-      {"--batch", "NAME", "with --jsonl: the same file under the same name adds nothing, for 24h"},
+      {"--payload", "JSON", "payload, which the handler reads from stdin; default null"},
+      {"--payload-file", "FILE", "payload from a file, - for stdin"},
+      {"--jsonl", "FILE", "one job for each line of a file, - for stdin; prints how many"},
+      {"--batch", "NAME", "with --jsonl: name that makes repeating the same file safe for 24h"},
       history_option()};
   for (OptionSpec& option : new_job_options()) options.push_back(std::move(option));
   return {.name = "enqueue",
@@ -98,8 +97,9 @@ CommandSpec enqueue_command() {
           .options = std::move(options),
           .examples = {{"fenceline enqueue mail --payload '{\"to\":\"ada@example.org\"}'", "one job"},
                        {"fenceline enqueue thumbs --jsonl pictures.jsonl --batch monday",
-                        "one for each line; repeat it if it was interrupted"},
-                       {"fenceline enqueue report --at '2026-11-16 06:00' --key report-16", "at a time, and only once"},
+                        "one job for each line; repeat it if it was interrupted"},
+                       {"fenceline enqueue report --at '2026-11-16 06:00' --key report-16",
+                        "at a given time, and only once"},
                        {"fenceline enqueue sync --group customer-7 --timeout 5m",
                         "one at a time for this customer, in order"}},
           .run = run_enqueue};

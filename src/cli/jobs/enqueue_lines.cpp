@@ -31,18 +31,19 @@ std::string lines(std::int64_t from, std::int64_t to) {
 std::string went_in(const Stand& stand) {
   if (stand.sent == 0) return "nothing was enqueued";
   const std::string range = " (" + lines(1, stand.sent) + ")";
-  if (stand.existing == 0) return counted(stand.sent, "job") + " went in" + range;
-  return counted(stand.sent - stand.existing, "new job") + " went in and " + std::to_string(stand.existing) +
-         " were there already" + range;
+  if (stand.existing == 0) return counted(stand.sent, "job") + " enqueued" + range;
+  return counted(stand.sent - stand.existing, "new job") + " enqueued and " + std::to_string(stand.existing) +
+         " already existed" + range;
 }
 
 std::string what_to_do(const Stand& stand, bool repeatable) {
   const std::string known = stand.sent == 0 ? "" : went_in(stand) + ", ";
   if (repeatable && (stand.sent > 0 || stand.doubtful > 0))
-    return known + "run it again with the same --batch: what is there is not added twice";
+    return known + "run it again with the same --batch: no line is added twice";
   if (stand.doubtful > 0)
-    return known + lines(stand.sent + 1, stand.sent + stand.doubtful) + " may have gone in: look before you go on";
-  return stand.sent == 0 ? went_in(stand) : known + "go on from line " + std::to_string(stand.sent + 1);
+    return known + lines(stand.sent + 1, stand.sent + stand.doubtful) +
+           " may have been enqueued: check before you continue";
+  return stand.sent == 0 ? went_in(stand) : known + "continue from line " + std::to_string(stand.sent + 1);
 }
 
 // A file of payloads, one a line. A batch goes in whole or not at all, so a bad line costs its batch.
@@ -74,7 +75,7 @@ class Lines {
     if (!invocation_.json) print_line(std::to_string(sender_.sent()));
     if (sender_.existing() > 0 && !invocation_.json)
       tell("fenceline: " + std::to_string(sender_.existing()) + " of " + counted(sender_.sent(), "job") +
-           " were there already");
+           " already existed");
     return kExitOk;
   }
 
@@ -87,7 +88,7 @@ class Lines {
       if (!*line) return flush(file);
       **line = without_byte_order_mark(std::move(**line));
       if ((*line)->empty())
-        return fail(Code::invalid, "line " + std::to_string(number) + " is empty; write null, or take the line out");
+        return fail(Code::invalid, "line " + std::to_string(number) + " is empty; write null, or remove the line");
       if (auto ok = check_payload(**line); !ok)
         return fail(ok.error().code, "line " + std::to_string(number) + ": " + ok.error().message);
       bytes_ += (*line)->size();
@@ -123,16 +124,15 @@ class Lines {
       const Result<BatchReply> reply =
           (*session)->until_known(invocation_.stop, [&] { return (**session)->open_batch(request); });
       if (!reply && reply.error().code == Code::refused)
-        return fail(Code::conflict,
-                    "batch '" + printable(*batch_name_, 60) +
-                        "' was first used more than 24h ago and cannot be repeated; choose another name");
+        return fail(Code::conflict, "batch '" + printable(*batch_name_, 60) +
+                                        "' was first used more than 24h ago and cannot be repeated; use another name");
       if (!reply) return std::unexpected(reply.error());
       first_seen_ = reply->first_seen;
     }
     if (!batch_goes_on(*first_seen_, invocation_.runtime->wall_now())) {
       too_old_ = true;
       return fail(Code::conflict, "batch '" + printable(*batch_name_, 60) +
-                                      "' was first used 24h ago and ends here; give the rest another name");
+                                      "' was first used 24h ago and has expired; enqueue the rest under another name");
     }
     std::int64_t line = sender_.sent();
     for (NewJob& job : batch_) job.id = batch_id(*first_seen_, *batch_name_, ++line);
@@ -143,8 +143,8 @@ class Lines {
 
   Error explained(const Error& error) const {
     if (!batch_name_ || error.code != Code::conflict) return error;
-    return {error.code, "batch '" + printable(*batch_name_, 60) + "' has other lines, or is of another queue: " +
-                            one_line(error.message) + "; choose another name"};
+    return {error.code, "batch '" + printable(*batch_name_, 60) + "' was used for other lines or another queue: " +
+                            one_line(error.message) + "; use another name"};
   }
 
   Invocation& invocation_;

@@ -13,7 +13,7 @@ namespace {
 // When it may run: --delay or --at.
 Result<void> read_time(const Invocation& invocation, NewJob& job) {
   if (invocation.has("--delay") && invocation.has("--at"))
-    return std::unexpected(usage_error("--delay and --at were both given; leave one of them out"));
+    return std::unexpected(usage_error("--delay and --at exclude each other; pass one"));
   const Result<Duration> delay = invocation.duration("--delay", Duration{0}, kDelayRange.least, kDelayRange.most);
   if (!delay) return std::unexpected(delay.error());
   job.delay = *delay;
@@ -23,7 +23,7 @@ Result<void> read_time(const Invocation& invocation, NewJob& job) {
   if (!at) return std::unexpected(usage_error("--at " + at.error().message));
   const WallTime now = invocation.runtime->wall_now();
   if (*at > now + kDelayRange.most)
-    return std::unexpected(usage_error("--at " + format_time(*at) + " is too far ahead; at most " +
+    return std::unexpected(usage_error("--at " + format_time(*at) + " is too far in the future; use at most " +
                                        format_duration(kDelayRange.most) + " from now, check the year"));
   job.at = *at;  // what is past means now, which only the store can tell: it does not overtake those that wait
   return {};
@@ -48,7 +48,7 @@ Result<void> read_attempts(const Invocation& invocation, NewJob& job) {
   const Duration shortest = invocation.has("--backoff") ? *first : std::min(*first, *most);
   if (shortest > *most)
     return std::unexpected(usage_error("--backoff " + format_duration(shortest) + " is longer than --backoff-max " +
-                                       format_duration(*most) + "; make the first shorter or the second longer"));
+                                       format_duration(*most) + "; lower the first or raise the second"));
   job.backoff = {shortest, *most};
   return {};
 }
@@ -70,11 +70,10 @@ Result<void> read_keys(const Invocation& invocation, NewJob& job) {
   if (!limit_key) return std::unexpected(limit_key.error());
   const Result<Duration> key_for = invocation.duration("--key-for", Duration{0}, kDelayRange.least, kDelayRange.most);
   if (!key_for) return std::unexpected(key_for.error());
-  if (key->empty() && invocation.has("--key-for"))
-    return std::unexpected(usage_error("--key-for without --key; give the key too"));
+  if (key->empty() && invocation.has("--key-for")) return std::unexpected(usage_error("--key-for needs --key"));
   if (!key->empty() && invocation.has("--jsonl"))
-    return std::unexpected(usage_error(
-        "--key is of one job and --jsonl makes many; leave one of them out (--batch makes a file repeatable)"));
+    return std::unexpected(
+        usage_error("--key names one job and --jsonl adds many; use --batch to make a file repeatable"));
   job.key = *key;
   job.key_for = *key_for;
   job.group = *group;
@@ -115,22 +114,21 @@ Result<NewJob> job_from_options(const Invocation& invocation) {
 }
 
 std::vector<OptionSpec> new_job_options() {
-  return {
-      {"--priority", "N", "-1000 to 1000, larger is sooner; default 0"},
-      {"--delay", "D", "not before: 10s, 5m, 2h, 1d"},
-      {"--at", "TIME", "not before 2026-11-15T10:00:00Z, or '2026-11-15 12:00' in this machine's zone"},
-      {"--key", "KEY",
-       "only one unfinished job for it in the queue: if there is one with the same payload, its id is printed"},
-      {"--key-for", "D", "the key stays taken so long after the job is finished; default 0s"},
-      {"--group", "GROUP", "the jobs of a group run one at a time, in the order in which they were enqueued"},
-      {"--limit-key", "KEY", "counts for --limit-per-key of 'queue set'"},
-      {"--max-attempts", "N", "failures until it is dead, 1 to 1000; default 10"},
-      {"--timeout", "D", "an attempt that takes longer is stopped and a failure, 1s to 30d; default none"},
-      {"--backoff", "D", "pause after the first failure, then doubling; the real one is chance up to it; default 1s"},
-      {"--backoff-max", "D", "the longest pause; default 1h"},
-      {"--tag", "TAG", "for people, to find it again; at most 16", true},
-      {"--traceparent", "TEXT", "W3C trace context for the handler; default TRACEPARENT"},
-      {"--stage", "STAGE", "only workers with the same --stage take it; default none"}};
+  return {{"--priority", "N", "priority, -1000 to 1000, larger runs sooner; default 0"},
+          {"--delay", "D", "run after this long: 10s, 5m, 2h, 1d"},
+          {"--at", "TIME", "run at 2026-11-15T10:00:00Z, or '2026-11-15 12:00' in this machine's time zone"},
+          {"--key", "KEY",
+           "allow only one unfinished job with this key in the queue; a repeat with the same payload prints its id"},
+          {"--key-for", "D", "keep the key taken this long after the job finishes; default 0s"},
+          {"--group", "GROUP", "run jobs of this group one at a time, in the order of their enqueue"},
+          {"--limit-key", "KEY", "key for --limit-per-key of 'queue set'"},
+          {"--max-attempts", "N", "failures before it is dead, 1 to 1000; default 10"},
+          {"--timeout", "D", "stop an attempt that takes longer, and count it as a failure, 1s to 30d; default none"},
+          {"--backoff", "D", "delay after the first failure, doubled each time, with full jitter; default 1s"},
+          {"--backoff-max", "D", "longest delay between attempts; default 1h"},
+          {"--tag", "TAG", "tag, to find the job again; at most 16", true},
+          {"--traceparent", "TEXT", "W3C trace context for the handler; default TRACEPARENT"},
+          {"--stage", "STAGE", "stage: only workers with the same --stage take it; default none"}};
 }
 
 }  // namespace fenceline::cli

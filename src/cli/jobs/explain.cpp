@@ -61,13 +61,13 @@ class Explainer {
     const QueuePause& pause = *facts_.paused;
     add("paused", "queue " + job_.queue + " is paused by " + printable(pause.by) + " since " + format_time(pause.at) +
                       (pause.reason.empty() ? "" : " (" + printable(pause.reason) + ")") +
-                      "; go on with: fenceline queue resume " + job_.queue);
+                      "; resume it with: fenceline queue resume " + job_.queue);
   }
 
   void alone() {
     if (!facts_.must_run_alone) return;
     add("alone", "its worker was lost " + times(job_.losses_in_row) +
-                     " in a row, so only a worker that holds nothing else may take it");
+                     " in a row, so only a worker with no other job may take it");
   }
 
   void no_worker() {
@@ -89,61 +89,58 @@ class Explainer {
     const std::string all = facts_.quiet_workers.size() == 1 ? "the worker that serves" : "all workers that serve";
     add("quiet_workers", all + " queue " + job_.queue + stage_of(job_) +
                              (facts_.quiet_workers.size() == 1 ? " is" : " are") + " quiet: " + names +
-                             "; go on with: fenceline workers resume" + owners);
+                             "; resume them with: fenceline workers resume" + owners);
   }
 
   void slot() {
     if (!facts_.slot_left) return;
-    add("slot",
-        "its last delivery was ended by an operator or a doubt, and keeps its slot until the worker says it stopped, "
-        "at most " +
-            roughly(*facts_.slot_left) + " more");
+    add("slot", "its last delivery was revoked and keeps its slot until the worker reports that it stopped, at most " +
+                    roughly(*facts_.slot_left) + " more");
   }
 
   void ready() {
     paused();
     if (facts_.due_in) {
       const std::string what =
-          job_.last_outcome == OutcomeKind::failed  ? "it failed " + times(job_.failures) + " and is tried again"
-          : job_.last_outcome == OutcomeKind::later ? "its handler asked for later: it is tried again"
-                                                    : "its time comes";
+          job_.last_outcome == OutcomeKind::failed  ? "it failed " + times(job_.failures) + " and will be retried"
+          : job_.last_outcome == OutcomeKind::later ? "its handler asked to be retried later: it will run again"
+                                                    : "it is scheduled to run";
       add("not_yet", what + " in " + roughly(*facts_.due_in) + ", at " + format_time(job_.run_at));
     }
     if (facts_.group_head) {
       const std::string head = to_string(*facts_.group_head);
       add("group", facts_.group_head_revoked
-                       ? "the slot of its group '" + printable(job_.group) + "' is still kept by job " + head +
-                             ", whose delivery was ended and whose worker has not said it stopped"
+                       ? "the slot of its group '" + printable(job_.group) + "' is still taken by job " + head +
+                             ", whose delivery was revoked and whose worker has not reported that it stopped"
                        : "it is behind job " + head + " of its group '" + printable(job_.group) +
-                             "'; ask: fenceline job explain " + head);
+                             "'; see: fenceline job explain " + head);
     }
     if (facts_.limit > 0) {
       add("limit", "queue " + job_.queue + " runs at most " + std::to_string(facts_.limit) +
-                       " at a time, and these have the slots: " + list(facts_.limit_holders));
+                       " jobs at a time, and these are running: " + list(facts_.limit_holders));
     }
     if (facts_.limit_per_key > 0) {
-      add("limit_key", "of limit key '" + printable(job_.limit_key) + "' at most " +
+      add("limit_key", "for limit key '" + printable(job_.limit_key) + "' at most " +
                            std::to_string(facts_.limit_per_key) +
-                           " run at a time, and these have the slots: " + list(facts_.limit_key_holders));
+                           " may run at a time, and these are running: " + list(facts_.limit_key_holders));
     }
     slot();
     alone();
     no_worker();
     if (reasons_.empty())
-      add("claimable", "nothing holds it back: the next free one of " + std::to_string(facts_.workers) +
-                           (facts_.workers == 1 ? " worker" : " workers") +
-                           " takes it, after those of higher priority");
+      add("claimable", "it is ready and waits for one of " + std::to_string(facts_.workers) +
+                           (facts_.workers == 1 ? " worker" : " workers") + "; jobs with a higher priority go first");
   }
 
   void waiting() {
     if (facts_.effects_in_doubt.empty())
-      add("waiting",
-          "it waits for a person or for the gate of its stage" + (job_.stage.empty() ? "" : " " + job_.stage));
+      add("waiting", "it waits for a person or for the entry condition of its stage" +
+                         (job_.stage.empty() ? "" : " " + job_.stage));
     for (const std::string& effect : facts_.effects_in_doubt) {
       const std::string resolve = "fenceline effects resolve " + id() + " " + effect;
-      add("effect_in_doubt", "nobody knows whether its effect " + effect +
-                                 " has happened, and it must not happen twice: find out, then say: " + resolve +
-                                 " --done, or " + resolve + " --none");
+      add("effect_in_doubt", "its effect " + effect +
+                                 " is in doubt and must not happen twice: find out whether it happened, then run: " +
+                                 resolve + " --done, or " + resolve + " --none");
     }
     slot();  // until then nobody may say
   }
@@ -157,7 +154,7 @@ class Explainer {
       return;
     }
     add("lease_ran_out",
-        "the lease of " + holder + " ran out " + roughly(-left) + " ago, and nobody took the job over yet");
+        "the lease of " + holder + " expired " + roughly(-left) + " ago, and no worker has taken the job over yet");
     paused();
     alone();
     no_worker();
@@ -166,7 +163,7 @@ class Explainer {
   void cancelled() {
     const std::string who = acts_.ended ? by(*acts_.ended) : "";
     const std::string when = job_.finished_at ? " at " + format_time(*job_.finished_at) : "";
-    add("cancelled", "it was cancelled" + who + when + "; to run it after all: fenceline job retry " + id());
+    add("cancelled", "it was cancelled" + who + when + "; to run it anyway: fenceline job retry " + id());
   }
 
   void dead() {
@@ -175,7 +172,7 @@ class Explainer {
       add("lost_too_often",
           "it is dead" + since() + ": its worker was lost " + times(job_.losses_in_row) + " in a row" + error);
     else if (job_.last_outcome == OutcomeKind::dead)
-      add("dead_at_once", "it is dead" + since() + ": its handler said that trying again cannot help" + error);
+      add("dead_at_once", "it is dead" + since() + ": its handler said that a retry cannot help" + error);
     else if (job_.failures >= job_.attempts_max)
       add("attempts_used_up",
           "it is dead" + since() + ": " +
@@ -190,9 +187,9 @@ class Explainer {
     if (!facts_.key_holder) return;
     const bool own = *facts_.key_holder == job_.id;
     const std::string until = job_.finished_at ? " until " + format_time(*job_.finished_at + job_.key_for) : "";
-    add("key_held", own ? "it still holds its unique key '" + printable(job_.key) + "'" + until + ", as --key-for said"
-                        : "its unique key '" + printable(job_.key) + "' is held by job " +
-                              to_string(*facts_.key_holder) + ": it cannot be retried until that one is finished");
+    add("key_held", own ? "it still has its unique key '" + printable(job_.key) + "'" + until + ", because of --key-for"
+                        : "its unique key '" + printable(job_.key) + "' is taken by job " +
+                              to_string(*facts_.key_holder) + ": it cannot be retried until that job finishes");
   }
 
   const JobFacts& facts_;

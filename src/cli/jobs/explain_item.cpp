@@ -41,14 +41,14 @@ std::vector<Reason> explain_item(const PipelineSpec& spec, const ItemNow& item, 
   if (item.state == JobState::dead) name_attempts(spec, item, facts.job, of_job);
   if (open && item.record.hold) {
     const ItemWord& hold = *item.record.hold;
-    add("held", std::string(item.state == JobState::running ? "when its work ends it is held"
-                                                            : "it is held at " + stage_words(spec, item.stage)) +
+    add("held", std::string(item.state == JobState::running ? "it will be on hold when its work ends"
+                                                            : "it is on hold at " + stage_words(spec, item.stage)) +
                     " by " + printable(hold.by) + " since " + format_time(hold.at) +
                     (hold.reason.empty() ? "" : " (" + printable(hold.reason) + ")") +
-                    "; let it go on with: fenceline stage release " + id);
+                    "; release it with: fenceline stage release " + id);
     forget(of_job, {"waiting"});
   } else if (waits_here && !at) {
-    add("no_stage", "it is at '" + printable(item.stage) + "', which is no stage of pipeline " + spec.name +
+    add("no_stage", "it is at '" + printable(item.stage) + "', which is not a stage of pipeline " + spec.name +
                         "; move it with: fenceline stage move " + id + " --to STAGE");
     forget(of_job, {"waiting", "claimable", "no_worker"});
   } else if (waits_here && at->at_gate) {
@@ -58,7 +58,7 @@ std::vector<Reason> explain_item(const PipelineSpec& spec, const ItemNow& item, 
                           ", or fenceline stage reject " + id + " --reason TEXT");
     if (stage.gate.kind == GateKind::check) {
       add("check", "it waits for the " + waits_for(spec, item) +
-                       (facts.due_in ? ", which is asked again at " + format_time(facts.job.run_at) : ""));
+                       (facts.due_in ? ", which runs again at " + format_time(facts.job.run_at) : ""));
       if (facts.workers == 0)
         add("no_checker", "no worker runs the checks of this gate now; start one: fenceline work " + spec.name +
                               " --stage " + stage.name + " --run-checks -- CMD");
@@ -72,7 +72,7 @@ std::vector<Reason> explain_item(const PipelineSpec& spec, const ItemNow& item, 
                         printable(back.word.by) +
                         (back.word.reason.empty() ? "" : " (" + printable(back.word.reason) + ")") + "; return " +
                         std::to_string(item.record.returns) + " of the " + std::to_string(spec.loops) +
-                        " that are allowed");
+                        " times that are allowed");
   }
   return reasons;
 }

@@ -47,16 +47,15 @@ std::string said(const JobFacts& facts, std::string_view name) {
 TEST(Explain, AFreeJobIsTakenByTheNextWorker) {
   EXPECT_EQ(explain(ready(), kNow),
             (std::vector<Reason>{
-                {"claimable",
-                 "nothing holds it back: the next free one of 2 workers takes it, after those of higher priority"}}));
+                {"claimable", "it is ready and waits for one of 2 workers; jobs with a higher priority go first"}}));
 }
 
 TEST(Explain, NamesWhoPausedTheQueueAndWhy) {
   JobFacts facts = ready();
   facts.paused = QueuePause{kNow - 1h, "ana", "mail server moves"};
   EXPECT_EQ(said(facts, "paused"),
-            "queue mail is paused by ana since 2026-11-15T10:00:00.000000Z (mail server moves); go on with: fenceline "
-            "queue resume mail");
+            "queue mail is paused by ana since 2026-11-15T10:00:00.000000Z (mail server moves); resume it with: "
+            "fenceline queue resume mail");
 }
 
 TEST(Explain, TellsWhenItsTimeComesAndWhatItWaitsFor) {
@@ -66,17 +65,16 @@ TEST(Explain, TellsWhenItsTimeComesAndWhatItWaitsFor) {
   EXPECT_EQ(said(facts, "not_yet"), "its time comes in 90s, at 2026-11-15T11:01:30.000000Z");
   facts.job.last_outcome = OutcomeKind::failed;
   facts.job.failures = 2;
-  EXPECT_EQ(said(facts, "not_yet"), "it failed 2 times and is tried again in 90s, at 2026-11-15T11:01:30.000000Z");
+  EXPECT_EQ(said(facts, "not_yet"), "it failed 2 times and will be retried in 90s, at 2026-11-15T11:01:30.000000Z");
 }
 
 TEST(Explain, NamesTheJobThatIsAheadInItsGroup) {
   JobFacts facts = ready();
   facts.job.group = "customer 7";
   facts.group_head = numbered(9);
-  EXPECT_EQ(
-      said(facts, "group"),
-      "it is behind job 00000000-0000-0000-0000-000000000009 of its group 'customer 7'; ask: fenceline job explain "
-      "00000000-0000-0000-0000-000000000009");
+  EXPECT_EQ(said(facts, "group"),
+            "it is behind job 00000000-0000-0000-0000-000000000009 of its group 'customer 7'; see: fenceline job "
+            "explain 00000000-0000-0000-0000-000000000009");
   facts.group_head_revoked = true;
   EXPECT_NE(said(facts, "group").find("still kept by job 00000000-0000-0000-0000-000000000009"), std::string::npos)
       << said(facts, "group");
@@ -90,11 +88,11 @@ TEST(Explain, NamesTheJobsThatFillALimit) {
   facts.job.limit_key = "smtp";
   facts.limit_key_holders = {numbered(3)};
   EXPECT_EQ(said(facts, "limit"),
-            "queue mail runs at most 2 at a time, and these have the slots: 00000000-0000-0000-0000-000000000002, "
+            "queue mail runs at most 2 jobs at a time, and these are running: 00000000-0000-0000-0000-000000000002, "
             "00000000-0000-0000-0000-000000000003");
   EXPECT_EQ(
       said(facts, "limit_key"),
-      "of limit key 'smtp' at most 1 run at a time, and these have the slots: 00000000-0000-0000-0000-000000000003");
+      "for limit key 'smtp' at most 1 may run at a time, and these are running: 00000000-0000-0000-0000-000000000003");
 }
 
 TEST(Explain, TellsOfARevokedDeliveryOfAJobThatRunsAloneAndOfNoWorkers) {
@@ -106,7 +104,7 @@ TEST(Explain, TellsOfARevokedDeliveryOfAJobThatRunsAloneAndOfNoWorkers) {
   facts.workers = 0;
   EXPECT_NE(said(facts, "slot").find("at most 12s more"), std::string::npos) << said(facts, "slot");
   EXPECT_EQ(said(facts, "alone"),
-            "its worker was lost 2 times in a row, so only a worker that holds nothing else may take it");
+            "its worker was lost 2 times in a row, so only a worker with no other job may take it");
   EXPECT_EQ(said(facts, "no_worker"),
             "no worker serves queue mail at stage send now; start one: fenceline work mail --stage send -- CMD");
   EXPECT_EQ(said(facts, "claimable"), "");
@@ -120,7 +118,7 @@ TEST(Explain, NamesTheLeaseWithItsOwnerItsFenceAndItsEnd) {
   facts.job.lease_left = -5s;
   facts.workers = 0;
   EXPECT_EQ(said(facts, "lease_ran_out"),
-            "the lease of w-1 under fence 1700 ran out 5s ago, and nobody took the job over yet");
+            "the lease of w-1 under fence 1700 expired 5s ago, and no worker has taken the job over yet");
   EXPECT_NE(said(facts, "no_worker"), "");
 }
 
@@ -143,7 +141,7 @@ TEST(Explain, NamesWhoHoldsTheKeyOfAFinishedJob) {
   JobFacts facts = in_state(JobState::dead);
   facts.job.key = "invoice 7";
   facts.key_holder = numbered(8);
-  EXPECT_NE(said(facts, "key_held").find("'invoice 7' is held by job 00000000-0000-0000-0000-000000000008"),
+  EXPECT_NE(said(facts, "key_held").find("'invoice 7' is taken by job 00000000-0000-0000-0000-000000000008"),
             std::string::npos);
   facts.key_holder = facts.job.id;
   EXPECT_NE(said(facts, "key_held").find("still holds"), std::string::npos);
@@ -177,9 +175,8 @@ TEST(Explain, NamesWhoCancelledAJobIfThatIsKnown) {
   EXPECT_EQ(explain(in_state(JobState::cancelled), kNow, {.ended = Act{"ana", "wrong address"}, .quieted = {}})
                 .at(0)
                 .sentence,
-            "it was cancelled by ana (wrong address) at 2026-11-15T11:00:00.000000Z; to run it after all: fenceline "
-            "job retry "
-            "00000000-0000-0000-0000-000000000001");
+            "it was cancelled by ana (wrong address) at 2026-11-15T11:00:00.000000Z; to run it anyway: fenceline job "
+            "retry 00000000-0000-0000-0000-000000000001");
 }
 
 TEST(Explain, NamesQuietWorkersInsteadOfAskingForAnother) {
@@ -188,10 +185,11 @@ TEST(Explain, NamesQuietWorkersInsteadOfAskingForAnother) {
   EXPECT_EQ(said(facts, "quiet_workers"), "") << "others take it";
   facts.workers = 0;
   EXPECT_EQ(said(facts, "no_worker"), "");
-  EXPECT_EQ(explain(facts, kNow, {.ended = {}, .quieted = {{"w-2", {"ana", "upgrade"}}}}).at(0),
-            (Reason{"quiet_workers",
-                    "all workers that serve queue mail are quiet: w-1, w-2 by ana (upgrade); go on with: fenceline "
-                    "workers resume w-1 w-2"}));
+  EXPECT_EQ(
+      explain(facts, kNow, {.ended = {}, .quieted = {{"w-2", {"ana", "upgrade"}}}}).at(0),
+      (Reason{"quiet_workers",
+              "all workers that serve queue mail are quiet: w-1, w-2 by ana (upgrade); resume them with: fenceline "
+              "workers resume w-1 w-2"}));
 }
 
 TEST(Explain, WhatPeopleWroteCannotBreakALine) {

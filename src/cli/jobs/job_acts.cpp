@@ -24,31 +24,31 @@ Result<int> act_on(Invocation& invocation, Verb verb, std::string_view done) {
 }
 
 const SectionSpec kSeveral{
-    "Of several",
-    {{"not there, refused", "is named; the others are changed all the same, the exit status is that of the first"},
-     {"no id, or of several", "nothing is changed"}}};
+    "Several ids",
+    {{"not there, refused", "are named; the others are changed, and the exit status is that of the first error"},
+     {"not an id, or ambiguous", "nothing is changed"}}};
 
-Result<int> run_job_retry(Invocation& invocation) { return act_on(invocation, &Store::retry, "made claimable"); }
+Result<int> run_job_retry(Invocation& invocation) { return act_on(invocation, &Store::retry, "retried"); }
 Result<int> run_job_cancel(Invocation& invocation) { return act_on(invocation, &Store::cancel, "cancelled"); }
 
 }  // namespace
 
 CommandSpec job_retry_command() {
-  return {
-      .name = "job retry",
-      .summary = "Run jobs again now",
-      .details = "Dead and cancelled jobs start over with all their attempts. Prints the ids.",
-      .arguments = {{"ID", kIdsHelp, true, true}},
-      .options = with_act_options(),
-      .sections = {{"What becomes of a job",
-                    {{"dead, cancelled", "ready, with all its attempts; the last of its group"},
-                     {"ready", "it loses its delay"},
-                     {"running", "its process is stopped within a second, and it is run again"},
-                     {"waiting", "refused: say first what became of its effect, with 'effects resolve'"},
-                     {"done", "refused: enqueue it anew"}}},
-                   kSeveral},
-      .examples = {{"fenceline job retry $ID --reason 'the disk has room again'", "once more, from the first attempt"}},
-      .run = run_job_retry};
+  return {.name = "job retry",
+          .summary = "Run jobs again now",
+          .details = "Dead and cancelled jobs start over with all their attempts. Prints the ids.",
+          .arguments = {{"ID", kIdsHelp, true, true}},
+          .options = with_act_options(),
+          .sections = {{"Effect by state",
+                        {{"dead, cancelled", "ready, with all its attempts, at the end of its group"},
+                         {"ready", "runs now, without its delay"},
+                         {"running", "its process is stopped within a second, and it runs again"},
+                         {"waiting", "refused: resolve its effect first with 'effects resolve'"},
+                         {"done", "refused: enqueue it again"}}},
+                       kSeveral},
+          .examples = {{"fenceline job retry $ID --reason 'the disk has room again'",
+                        "run it again from the first attempt"}},
+          .run = run_job_retry};
 }
 
 CommandSpec job_cancel_command() {
@@ -58,7 +58,7 @@ CommandSpec job_cancel_command() {
           .arguments = {{"ID", kIdsHelp, true, true}},
           .options = with_act_options(),
           .sections = {kSeveral},
-          .examples = {{"fenceline job cancel $ID --reason 'wrong address'", "stop it for good"}},
+          .examples = {{"fenceline job cancel $ID --reason 'wrong address'", "stop it permanently"}},
           .run = run_job_cancel};
 }
 

@@ -38,11 +38,10 @@ void add_doubts(const Invocation& invocation, Store& store, const Job& job, std:
   const Result<EffectsReply> doubts = store.effects({.ns = invocation.ns, .job = job.id, .in_doubt = true});
   if (!doubts) return;
   for (const Effect& effect : doubts->effects)
-    reasons.push_back({"effect_in_doubt", "nobody knows whether its effect " + effect.name +
-                                              " has happened; its next delivery decides by '" +
+    reasons.push_back({"effect_in_doubt", "its effect " + effect.name + " is in doubt; its next delivery decides by '" +
                                               std::string(to_string(effect.policy)) +
-                                              "', or say what you found out: fenceline effects resolve " +
-                                              to_string(job.id) + " " + effect.name + " --done, or --none"});
+                                              "', or resolve it: fenceline effects resolve " + to_string(job.id) + " " +
+                                              effect.name + " --done, or --none"});
 }
 
 // What its pipeline has to say, if it is an item of one.
@@ -82,14 +81,14 @@ Result<int> run_job_explain(Invocation& invocation) { return look_at_each(invoca
 }  // namespace
 
 CommandSpec job_explain_command() {
-  return {
-      .name = "job explain",
-      .summary = "Say why jobs do not run, who runs them or how they ended",
-      .details = "Prints one sentence for each reason.",
-      .arguments = {{"ID", kIdsHelp, true, true}},
-      .examples = {{"fenceline job explain $ID", "what is it waiting for?"},
-                   {"fenceline job explain $ID --json | jq -r '.reasons[].reason'", "the same as words for a script"}},
-      .run = run_job_explain};
+  return {.name = "job explain",
+          .summary = "Say why jobs do not run, who runs them or how they ended",
+          .details = "Prints one sentence for each reason.",
+          .arguments = {{"ID", kIdsHelp, true, true}},
+          .examples = {{"fenceline job explain $ID", "why does it not run?"},
+                       {"fenceline job explain $ID --json | jq -r '.reasons[].reason'",
+                        "the reasons as words, for a script"}},
+          .run = run_job_explain};
 }
 
 }  // namespace fenceline::cli

@@ -21,12 +21,10 @@ void tell_if_unknown(const Invocation& invocation, Store& store, const std::stri
 }  // namespace
 
 std::vector<OptionSpec> list_options() {
-  return {{"--queue", "QUEUE", "only jobs of this queue"},
-          {"--tag", "TAG", "only jobs with this tag"},
-          {"--limit", "N", "how many, 1 to 1000; default 100"},
-          {"--after", "CURSOR", "go on where a page ended: its 'next'"},
-          {"--cursor", "CURSOR", "the same as --after"},
-          {"--all", "", "every page"}};
+  return {
+      {"--queue", "QUEUE", "only jobs of this queue"},       {"--tag", "TAG", "only jobs with this tag"},
+      {"--limit", "N", "page size, 1 to 1000; default 100"}, {"--after", "CURSOR", "continue after a page: its 'next'"},
+      {"--cursor", "CURSOR", "the same as --after"},         {"--all", "", "all pages"}};
 }
 
 Result<JobsRequest> list_request(const Invocation& invocation) {
@@ -42,7 +40,7 @@ Result<JobsRequest> list_request(const Invocation& invocation) {
   const Result<std::int64_t> after = invocation.number(after_option, 0, 0, std::numeric_limits<std::int64_t>::max());
   if (!after)
     return std::unexpected(usage_error(after_option + (" '" + printable(*invocation.value(after_option), 40)) +
-                                       "' is no cursor; use 'next' of the page before"));
+                                       "' is not a cursor; use 'next' of the previous page"));
   request.after = *after;
   return request;
 }

@@ -52,8 +52,8 @@ class LogPrinter {
       if (!*page) return std::unexpected(no_such_job(id_, invocation_.ns));
       const LogReply& reply = **page;
       if (reply.dropped > 0 && after_ == 0 && skipped_ == 0)
-        tell("fenceline: of this log only the end is kept, " + std::to_string(reply.dropped) +
-             " bytes before it are gone");
+        tell("fenceline: only the end of this log is kept; " + std::to_string(reply.dropped) +
+             " earlier bytes were dropped");
       for (LogChunk chunk : reply.chunks) {
         while (skipped_ > 0 && !chunk.bytes.empty()) {
           const std::size_t end = chunk.bytes.find('\n');
@@ -123,11 +123,11 @@ CommandSpec job_logs_command() {
       .summary = "Print what a job's handler wrote to stderr",
       .details = "The last 1 MiB of it is kept.",
       .arguments = {{"ID", kIdHelp}},
-      .options = {{.name = "--follow", .value = "", .help = "go on until the job is finished", .letter = "-f"},
-                  {.name = "--tail", .value = "N", .help = "begin with the last N lines, 0 to 1000000", .letter = ""}},
-      .examples = {{"fenceline job logs -f $ID", "look on while it runs"},
-                   {"fenceline job logs --tail 20 $ID", "what it said last"},
-                   {"fenceline job logs $ID --json", "with times, and which delivery said it"}},
+      .options = {{.name = "--follow", .value = "", .help = "follow the log until the job finishes", .letter = "-f"},
+                  {.name = "--tail", .value = "N", .help = "start with the last N lines, 0 to 1000000", .letter = ""}},
+      .examples = {{"fenceline job logs -f $ID", "watch it while it runs"},
+                   {"fenceline job logs --tail 20 $ID", "its last 20 lines"},
+                   {"fenceline job logs $ID --json", "with the time and the delivery of each line"}},
       .run = run_job_logs};
 }
 

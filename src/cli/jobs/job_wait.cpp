@@ -35,7 +35,8 @@ Result<std::optional<Job>> finished(const Invocation& invocation, Store& store, 
   bool told_of_wait = false;
   bool told_of_store = false;
   const auto looked = [&](const Result<Job>& job) {
-    if (!job && !std::exchange(told_of_store, true)) tell("fenceline: " + job.error().message + "; waiting for it");
+    if (!job && !std::exchange(told_of_store, true))
+      tell("fenceline: " + job.error().message + "; waiting for the store");
     if (job && job->state == JobState::waiting && !std::exchange(told_of_wait, true))
       tell("fenceline: job " + to_string(id) + " waits for a person; see 'fenceline job explain " + to_string(id) +
            "'");
@@ -79,7 +80,7 @@ Result<int> run_job_wait(Invocation& invocation) {
     if (!job) return std::unexpected(job.error());
     if (!*job) {
       if (invocation.stop.stop_requested()) return interrupted_exit();
-      tell("fenceline: job " + to_string(id) + " is not finished after " + format_duration(*patience) +
+      tell("fenceline: job " + to_string(id) + " has not finished after " + format_duration(*patience) +
            "; see 'fenceline job explain " + to_string(id) + "'");
       in_time = false;
       continue;
@@ -97,15 +98,15 @@ CommandSpec job_wait_command() {
           .summary = "Wait until jobs finish and print their results",
           .details = "The exit code tells how they ended.",
           .arguments = {{"ID", kIdsHelp, true, true}},
-          .options = {{"--timeout", "D", "give up after so long, 0s to 24h; default never"}},
-          .sections = {{"Exit status, of the first job that was not done",
-                        {{"75", "some job was not finished in time: this goes before all others"},
+          .options = {{"--timeout", "D", "give up after this long, 0s to 24h; default never"}},
+          .sections = {{"Exit status, of the first job that is not done",
+                        {{"75", "a job did not finish in time; this takes precedence"},
                          {"0", "done"},
-                         {"of the command", "dead, and its last attempt ended with a status that is not 0"},
+                         {"status of the command", "dead, and its last attempt exited with a status other than 0"},
                          {"1", "dead otherwise, or cancelled"},
                          {"66", "no such job"}}}},
           .examples = {{"fenceline job wait $(fenceline enqueue thumbs --payload '\"a.png\"')",
-                        "run something elsewhere, and get its result"},
+                        "run something on another machine and get its result"},
                        {"fenceline job wait $ID --timeout 5m || echo failed", "for a script"}},
           .run = run_job_wait};
 }

@@ -13,7 +13,7 @@ Result<int> run_jobs(Invocation& invocation) {
     request->state = parse_job_state(*text);
     if (!request->state)
       return std::unexpected(usage_error("--state '" + printable(*text, 40) +
-                                         "' is no state; use ready, running, waiting, done, dead or cancelled"));
+                                         "' is not a state; use ready, running, waiting, done, dead or cancelled"));
   }
   return list_jobs(invocation, std::move(*request));
 }
@@ -24,25 +24,24 @@ CommandSpec jobs_command() {
   std::vector<OptionSpec> options = list_options();
   options.insert(options.begin() + 1,
                  {"--state", "ready|running|waiting|done|dead|cancelled", "only jobs in this state"});
-  return {
-      .name = "jobs",
-      .summary = "List jobs in the order in which they were enqueued",
-      .details = "Shows 100 jobs at a time.",
-      .options = std::move(options),
-      .sections =
-          {{"States",
-            {{"ready",
-              "not started, or to be tried again: now, at its run_at, or when its group, a limit or a pause lets it"},
-             {"running", "a worker has its lease, or the lease ran out and nobody took it over yet"},
-             {"waiting", "for a person: the approval of a gate, a hold, an effect in doubt; 'job explain' names it"},
-             {"done", "finished well"},
-             {"dead", "failed for good; 'dead redrive' or 'job retry' runs it again"},
-             {"cancelled", "by a person, or a purge; 'job retry' runs it after all"}}}},
-      .examples = {{"fenceline jobs --queue mail --state dead", "what failed for good in one queue"},
-                   {"fenceline jobs --all --json | jq -r '.jobs[] | select(.failures > 0) | .id'",
-                    "ids of all jobs that failed since they were enqueued or redriven"},
-                   {"fenceline jobs --tag customer=7", "all jobs with a tag"}},
-      .run = run_jobs};
+  return {.name = "jobs",
+          .summary = "List jobs in the order in which they were enqueued",
+          .details = "Shows 100 jobs at a time.",
+          .options = std::move(options),
+          .sections =
+              {{"States",
+                {{"ready",
+                  "not started, or to be retried: now, at its run_at, or when its group, a limit or a pause allows it"},
+                 {"running", "a worker has its lease, or the lease expired and no worker has taken it over yet"},
+                 {"waiting", "waits for a person: an approval, a hold, an effect in doubt; see 'job explain'"},
+                 {"done", "finished successfully"},
+                 {"dead", "no attempts left; 'dead redrive' or 'job retry' runs it again"},
+                 {"cancelled", "cancelled by a person or a purge; 'job retry' runs it anyway"}}}},
+          .examples = {{"fenceline jobs --queue mail --state dead", "dead jobs of one queue"},
+                       {"fenceline jobs --all --json | jq -r '.jobs[] | select(.failures > 0) | .id'",
+                        "ids of all jobs that failed since they were enqueued or redriven"},
+                       {"fenceline jobs --tag customer=7", "all jobs with a tag"}},
+          .run = run_jobs};
 }
 
 }  // namespace fenceline::cli

@@ -17,7 +17,7 @@ Result<Note> note_from(const Invocation& invocation) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
   if (error != std::errc{} || end != text.data() + text.size() || percent < 0 || percent > 100)
     return std::unexpected(
-        usage_error("progress '" + printable(text, 40) + "' is no percentage; use a whole number from 0 to 100"));
+        usage_error("progress '" + printable(text, 40) + "' is not a percentage; use a whole number from 0 to 100"));
   return Note{.id = job->id,
               .fence = job->fence,
               .progress = Progress{.percent = percent, .note = invocation.argument("NOTE")}};
@@ -38,9 +38,9 @@ Result<int> run_progress(Invocation& invocation) {
   if (reply->refused.empty()) return kExitOk;
   const Refusal& refusal = reply->refused.front();
   if (refusal.reason == Reason::not_found)
-    return fail(Code::not_found, "there is no job " + to_string(refusal.id) + " in namespace " + invocation.ns);
+    return fail(Code::not_found, "no job " + to_string(refusal.id) + " in namespace " + invocation.ns);
   return fail(Code::lost, "fence " + std::to_string(refusal.sent) + " is stale: job " + to_string(refusal.id) +
-                              " is under fence " + std::to_string(refusal.current) + "; stop working on it");
+                              " now has fence " + std::to_string(refusal.current) + "; stop working on it");
 }
 
 }  // namespace
@@ -50,13 +50,13 @@ CommandSpec progress_command() {
           .summary = "Report progress of the current job",
           .details = "For commands that 'fenceline work' runs.",
           .arguments = {{.name = "PERCENT", .help = "0 to 100", .required = true},
-                        {.name = "NOTE", .help = "a few words, at most 1 KiB", .required = false}},
+                        {.name = "NOTE", .help = "short text, at most 1 KiB", .required = false}},
           .options = {},
-          .sections = {{"Taken from the environment, as 'fenceline work' sets it",
+          .sections = {{"Read from the environment, which 'fenceline work' sets",
                         {{"FENCELINE_JOB, FENCELINE_FENCE", "which job, and under which fence"},
-                         {"FENCELINE_STORE, FENCELINE_NAMESPACE", "where it is"}}}},
+                         {"FENCELINE_STORE, FENCELINE_NAMESPACE", "where the job is"}}}},
           .examples = {{"fenceline progress 40 \"page 4 of 10\"",
-                        "shown by fenceline job show; exits with 76 if another worker has the job now"}},
+                        "shown by 'job show'; exits with 76 if another worker has the job now"}},
           .run = run_progress};
 }
 

@@ -34,11 +34,10 @@ Result<int> run_queue_show(Invocation& invocation) {
 
 SectionSpec queue_columns() {
   return {"Numbers",
-          {{"ready", "not started, or to be tried again; held back ones included"},
-           {"not_due",
-            "of these: their time has not come, by --delay, --at or a pause between attempts; counted up to 10000"},
-           {"oldest_ready_at", "since when the first of the others could have run"},
-           {"running to cancelled", "as 'fenceline help jobs' explains the states"}}};
+          {{"ready", "not started, or to be retried; blocked jobs included"},
+           {"not_due", "ready jobs whose time has not come, by --delay, --at or a backoff; counted up to 10000"},
+           {"oldest_ready_at", "how long the oldest of the others could have run"},
+           {"running to cancelled", "see 'fenceline help jobs'"}}};
 }
 
 }  // namespace
@@ -48,7 +47,7 @@ CommandSpec queue_list_command() {
           .summary = "List queues with their job counts and settings",
           .details = "Shows how many jobs are in each state, what was set, and who paused the queue.",
           .sections = {queue_columns()},
-          .examples = {{"fenceline queue list", "where does work pile up?"},
+          .examples = {{"fenceline queue list", "where is a backlog?"},
                        {"fenceline queue list --json | jq '.queues[] | select(.dead > 0)'",
                         "queues with dead jobs, for a script"}},
           .run = run_queue_list};

@@ -39,7 +39,7 @@ Result<int> run_queue_purge(Invocation& invocation) {
   while (more) {
     if (invocation.stop.stop_requested()) {
       progress.end();
-      tell("fenceline: interrupted; " + counted(cancelled, "job") + " cancelled, run it again for the rest");
+      tell("fenceline: interrupted; " + counted(cancelled, "job") + " cancelled; run it again for the rest");
       return interrupted_exit();
     }
     // What comes in after the question stays, whatever workers take meanwhile.
@@ -67,14 +67,15 @@ Result<int> run_queue_purge(Invocation& invocation) {
 }  // namespace
 
 CommandSpec queue_purge_command() {
-  return {.name = "queue purge",
-          .summary = "Cancel all waiting jobs of a queue",
-          .details = "Prints how many were cancelled.",
-          .arguments = {{"QUEUE", "its name"}},
-          .options = with_act_options({{"--yes", "", "do not ask"}}),
-          .examples = {{"fenceline queue purge mail --reason 'sent by hand'", "says how many, and asks"},
-                       {"fenceline queue purge mail --yes", "for a script"}},
-          .run = run_queue_purge};
+  return {
+      .name = "queue purge",
+      .summary = "Cancel all waiting jobs of a queue",
+      .details = "Prints how many were cancelled.",
+      .arguments = {{"QUEUE", "its name"}},
+      .options = with_act_options({{"--yes", "", "do not ask for confirmation"}}),
+      .examples = {{"fenceline queue purge mail --reason 'sent by hand'", "shows how many, and asks for confirmation"},
+                   {"fenceline queue purge mail --yes", "for a script"}},
+      .run = run_queue_purge};
 }
 
 }  // namespace fenceline::cli

@@ -15,7 +15,7 @@ void tell_if_new(const Invocation& invocation, Store& store) {
   if (row || row.error().code != Code::not_found) return;
   const std::string text = error_text(row.error());
   const std::size_t meant = text.find("did you mean");
-  tell("fenceline: queue " + invocation.argument("QUEUE") + " is new here" +
+  tell("fenceline: queue " + invocation.argument("QUEUE") + " is new" +
        (meant == std::string::npos ? "" : "; " + text.substr(meant)));
 }
 
@@ -55,7 +55,7 @@ Result<int> run_queue_set(Invocation& invocation) {
   const auto keep_dead = keep(invocation, "--keep-dead");
   if (!keep_dead) return std::unexpected(keep_dead.error());
   if (!*limit && !*limit_per_key && !*keep_done && !*keep_dead)
-    return std::unexpected(usage_error("nothing to set; give --limit, --limit-per-key, --keep-done or --keep-dead"));
+    return std::unexpected(usage_error("nothing to set; pass --limit, --limit-per-key, --keep-done or --keep-dead"));
   const Result<Act> act = act_of(invocation);
   if (!act) return std::unexpected(act.error());
   const SetQueueRequest request{.ns = invocation.ns,
@@ -87,20 +87,20 @@ Result<int> pause(Invocation& invocation, bool paused) {
   const bool already = paused && before && before->paused;
   if (already) {
     const QueuePause& pause = *before->paused;
-    tell("fenceline: queue " + request.queue + " was paused already by " + printable(pause.by) + " since " +
+    tell("fenceline: queue " + request.queue + " is already paused by " + printable(pause.by) + " since " +
          format_time(pause.at) + (pause.reason.empty() ? "" : " (" + printable(pause.reason) + ")") +
-         ", and that stays; resume it first to give another reason");
+         "; resume it first to change the reason");
   }
-  if (!paused && !before->paused) tell("fenceline: queue " + request.queue + " was not paused; nothing was changed");
+  if (!paused && !before->paused) tell("fenceline: queue " + request.queue + " is not paused; nothing was changed");
   if (invocation.json) return print_queue(invocation, **store);
-  print_line(request.queue + (paused ? " is paused" : " goes on"));
+  print_line(request.queue + (paused ? " is paused" : " is resumed"));
   return kExitOk;
 }
 
-const SectionSpec kNewQueues{"A queue that is not here yet",
-                             {{"enqueue, work, queue set, queue pause", "may name it first; the last two say so"},
-                              {"all other commands", "end with 66; a list of its jobs is empty, and says so"},
-                              {"gone again", "without jobs, a pause and a setting that is not the usual one"}}};
+const SectionSpec kNewQueues{"A queue that does not exist yet",
+                             {{"enqueue, work, queue set, queue pause", "create it; the last two say so"},
+                              {"all other commands", "exit with 66; a list of its jobs is empty, with a note"},
+                              {"disappears", "when it has no jobs, no pause and default settings"}}};
 
 Result<int> run_queue_pause(Invocation& invocation) { return pause(invocation, true); }
 Result<int> run_queue_resume(Invocation& invocation) { return pause(invocation, false); }
@@ -112,10 +112,10 @@ CommandSpec queue_set_command() {
           .summary = "Limit a queue's concurrency, or keep finished jobs longer",
           .arguments = {{"QUEUE", "its name"}},
           .options = with_act_options(
-              {{"--limit", "N", "at most so many run at a time, by all workers: 1 to 10000; 0 for no limit"},
-               {"--limit-per-key", "N", "the same for the jobs of one --limit-key: 1 to 10000; 0 for no limit"},
-               {"--keep-done", "D", "done jobs are removed after so long, 24h to 3660d; 7d if never set"},
-               {"--keep-dead", "D", "dead and cancelled ones; 30d if never set"}}),
+              {{"--limit", "N", "run at most N jobs at a time, over all workers: 1 to 10000; 0 for no limit"},
+               {"--limit-per-key", "N", "run at most N jobs of one --limit-key at a time: 1 to 10000; 0 for no limit"},
+               {"--keep-done", "D", "remove done jobs after this long, 24h to 3660d; default 7d"},
+               {"--keep-dead", "D", "remove dead and cancelled jobs after this long; default 30d"}}),
           .sections = {kNewQueues},
           .examples = {{"fenceline queue set mail --limit 4", "at most four at a time, however many workers there are"},
                        {"fenceline queue set mail --limit-per-key 1", "one at a time for each --limit-key of enqueue"}},
@@ -139,7 +139,7 @@ CommandSpec queue_resume_command() {
           .summary = "Start jobs from a paused queue again",
           .arguments = {{"QUEUE", "its name"}},
           .options = with_act_options(),
-          .examples = {{"fenceline queue resume mail", "go on"}},
+          .examples = {{"fenceline queue resume mail", "start its jobs again"}},
           .run = run_queue_resume};
 }
 

@@ -74,7 +74,7 @@ Result<WorkerOptions> options_from(const Invocation& invocation) {
   std::vector<std::string> sorted = options.queues;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
-    return fail(Code::invalid, "queue '" + printable(*twice, 60) + "' was named twice; name it once");
+    return fail(Code::invalid, "queue '" + printable(*twice, 60) + "' is named twice; name it once");
   if (const Result<void> ok = check_request(as_reported); !ok) return std::unexpected(ok.error());
   return options;
 }
@@ -105,8 +105,8 @@ std::string work_as_words(const WorkReport& report, bool drained) {
   const auto add = [&](std::int64_t number, std::string_view what) {
     if (number > 0) text += ", " + std::to_string(number) + " " + std::string(what);
   };
-  add(report.later, "to be tried later");
-  add(report.given_back, "given back");
+  add(report.later, "to be retried later");
+  add(report.given_back, "returned to the queue");
   add(report.takeovers, "taken over");
   add(report.lost, "leases lost");
   add(report.refused, "late writes refused");
@@ -116,7 +116,7 @@ std::string work_as_words(const WorkReport& report, bool drained) {
   if (report.ahead > 0) text += "; " + std::to_string(report.ahead) + " not due yet";
   if (report.blocked > 0)
     text +=
-        (report.ahead > 0 ? ", " : "; ") + std::to_string(report.blocked) + " held back by a group, a limit or a pause";
+        (report.ahead > 0 ? ", " : "; ") + std::to_string(report.blocked) + " blocked by a group, a limit or a pause";
   return text;
 }
 
@@ -162,14 +162,14 @@ Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
         tell("fenceline: schedules of fenceline.toml: " + std::to_string(report->added.size()) + " added, " +
              std::to_string(report->changed.size()) + " changed");
       for (const auto& [name, error] : report->failed)
-        tell("fenceline: schedule " + name + " is not yet what fenceline.toml says: " + error_text(error) +
-             "; the worker starts, and the next one that does tries again");
+        tell("fenceline: schedule " + name + " could not be set to what fenceline.toml says: " + error_text(error) +
+             "; the worker starts anyway, and the next worker to start tries again");
       return {};
     }
     if (report.error().code == Code::invalid) return std::unexpected(report.error());
     if (report.error().code != Code::unavailable && report.error().code != Code::in_doubt) {
-      tell("fenceline: schedules of fenceline.toml are not yet what it says: " + error_text(report.error()) +
-           "; the worker starts, and the next one that does tries again");
+      tell("fenceline: the schedules of fenceline.toml could not be set: " + error_text(report.error()) +
+           "; the worker starts anyway, and the next worker to start tries again");
       return {};
     }
     if (!invocation.runtime->sleep_for(std::chrono::seconds{1}, invocation.stop))
@@ -179,11 +179,11 @@ Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
 
 Result<int> run_work(Invocation& invocation) {
   if (invocation.command.empty())
-    return std::unexpected(usage_error("no command; write it after --: fenceline work QUEUE -- CMD ARG..."));
+    return std::unexpected(usage_error("no command was given; write it after --: fenceline work QUEUE -- CMD ARG..."));
   if (is_tracker_url(invocation.store_url)) return work_on_tracker(invocation);
   if (invocation.has("--webhook"))
-    return std::unexpected(
-        usage_error("--webhook is for GitHub as an issue tracker; a store of jobs tells its workers by itself"));
+    return std::unexpected(usage_error(
+        "--webhook works only with GitHub as an issue tracker; other stores notify their workers themselves"));
   Result<WorkerOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   const Result<EndPolicy> ends = ends_from(invocation);
@@ -240,69 +240,68 @@ CommandSpec work_command() {
   return {
       .name = "work",
       .summary = "Run a command for each job in one or more queues",
-      .arguments = {{.name = "QUEUE", .help = "queues to serve, in turn", .required = true, .repeated = true}},
+      .arguments = {{.name = "QUEUE", .help = "queues to serve, round robin", .required = true, .repeated = true}},
       .options = {{"--stage", "S",
-                   "serve the jobs of this stage; of a pipeline the first one if not given, else those without one"},
+                   "serve jobs of this stage; default the first stage of a pipeline, or jobs without a stage"},
                   {"--concurrency", "N",
-                   "run so many at a time; what the stage says or the cores of this machine if not given"},
+                   "run at most N jobs at a time; default from the stage, or the number of cores"},
                   {"--ttl", "DURATION",
-                   "lease time, renewed while a command runs: 1s to 24h, what the stage says or 30s if not given"},
+                   "length of a lease, renewed while a command runs: 1s to 24h; default from the stage, or 30s"},
                   {"--drain", "",
-                   "end when no job is running, by anyone, or could be claimed now; schedules do not keep it up"},
+                   "exit when no job is running anywhere and none can be claimed now; schedules do not keep it alive"},
                   history_option(),
                   {"--drain-timeout", "DURATION",
-                   "what running commands get at a stop before they are told to end; 30s if not given"},
+                   "how long running commands may take to finish when the worker stops; default 30s"},
                   {"--on", "END=OUTCOME",
-                   "what an end means: END is a status from 1 to 255, signal, timeout or other; OUTCOME is fail, dead, "
-                   "later or done",
+                   "outcome of a command: END is a status from 1 to 255, signal, timeout or other; OUTCOME is fail, "
+                   "dead, later or done",
                    true},
-                  {"--strict", "", "end this process if a handler works on without its lease"},
+                  {"--strict", "", "exit if a handler keeps working without its lease"},
                   {"--run-checks", "",
-                   "run the check commands of the gates of these pipelines, as the store has them: whoever can write "
-                   "the store says what runs here"},
+                   "run the check commands of these pipelines; they come from the store, so whoever can write to it "
+                   "decides what runs here"},
                   pipeline_file_option(),
-                  {"--idempotent", "",
-                   "on an issue tracker: work that is done twice does no harm; without it no work is done there"},
-                  {"--expect", "DURATION", "on an issue tracker: how long an item takes; measured if not given"},
-                  {"--poll", "DURATION",
-                   "on an issue tracker: how often to look for items: 1s to 1h, 30s if not given"},
+                  {"--idempotent", "", "on an issue tracker, required: confirms that doing an item twice does no harm"},
+                  {"--expect", "DURATION", "on an issue tracker: how long an item takes; default measured"},
+                  {"--poll", "DURATION", "on an issue tracker: how often to look for items, 1s to 1h; default 30s"},
                   metrics_option(),
                   webhook_option(),
-                  {"--no-schedules", "", "take no part in firing the ticks of schedules"},
-                  {"--clean-env", "", "give the command only what is about its job, and PATH"}},
-      .sections = {{"The command, started anew for each job and never through a shell",
-                    {{"stdin", "the job's payload, at most 1 MiB"},
-                     {"stdout", "becomes the job's result, at most 1 MiB"},
-                     {"stderr",
-                      "goes to the worker's stderr and into the job's log (1 MiB); the end of it is kept as the error "
-                      "of a failure"},
-                     {"environment",
-                      "FENCELINE_JOB, FENCELINE_FENCE, FENCELINE_DELIVERY (1 the first time), FENCELINE_QUEUE, "
-                      "FENCELINE_STAGE, "
-                      "FENCELINE_NAMESPACE, FENCELINE_STORE, TRACEPARENT"},
-                     {"progress", "fenceline progress PERCENT [NOTE], from inside the command"},
-                     {"what must not happen twice", "fenceline effect NAME -- CMD ARG..., from inside the command"},
-                     {"exit 0", "done"},
-                     {"exit 65", "dead at once"},
-                     {"exit 75", "again later at no cost: after 1s, then doubling to 1m"},
-                     {"else", "a failure: again with growing delays, dead after --max-attempts of enqueue"},
-                     {"--timeout of enqueue",
-                      "TERM when it is over, KILL up to 5s later; if it then does not end with 0, a failure unless "
-                      "--on timeout=... says otherwise"},
-                     {"job cancel", "TERM, KILL 0.3s later; whatever it then says does not count"}}},
-                   {"Signals",
-                    {{"INT, TERM",
-                      "claim no more, wait for what runs (--drain-timeout), TERM it, end with 0; a job whose command "
-                      "this ended goes back at no cost, whatever --on says"},
-                     {"a second one", "end at once: what runs is killed, and is taken over when its lease ends"}}}},
-      .examples = {{"fenceline work mail -- ./send-mail", "until a signal"},
+                  {"--no-schedules", "", "do not fire ticks of schedules"},
+                  {"--clean-env", "", "pass the command only the variables of its job, and PATH"}},
+      .sections =
+          {{"The command (one process per job, not run through a shell)",
+            {{"stdin", "the job's payload, at most 1 MiB"},
+             {"stdout", "becomes the job's result, at most 1 MiB"},
+             {"stderr",
+              "goes to the worker's stderr and to the job's log (1 MiB); its end becomes the error of a failure"},
+             {"environment",
+              "FENCELINE_JOB, FENCELINE_FENCE, FENCELINE_DELIVERY (1 the first time), FENCELINE_QUEUE, "
+              "FENCELINE_STAGE, "
+              "FENCELINE_NAMESPACE, FENCELINE_STORE, TRACEPARENT"},
+             {"progress", "fenceline progress PERCENT [NOTE], from inside the command"},
+             {"side effects", "fenceline effect NAME -- CMD ARG..., from inside the command"},
+             {"exit 0", "done"},
+             {"exit 65", "dead at once"},
+             {"exit 75", "retried later, not counted as a failure: after 1s, doubling to 1m"},
+             {"else", "a failure: retried with backoff, dead after --max-attempts of enqueue"},
+             {"--timeout of enqueue",
+              "TERM at the timeout, KILL up to 5s later; a failure unless it then exits with 0 or --on timeout=... "
+              "says otherwise"},
+             {"job cancel", "TERM, KILL 0.3s later; its result is ignored"}}},
+           {"Signals",
+            {{"INT, TERM",
+              "claim no more jobs, wait for running commands (--drain-timeout), send them TERM, exit with 0; a job "
+              "whose command was ended this way is retried and not counted as a failure, whatever --on says"},
+             {"a second one",
+              "exit at once: running commands are killed, and their jobs are taken over when their leases expire"}}}},
+      .examples = {{"fenceline work mail -- ./send-mail", "run until a signal"},
                    {"fenceline work mail print --drain --concurrency 4 -- ./handle --verbose",
-                    "end when both queues are empty"},
+                    "exit when both queues are empty"},
                    {"fenceline work scan --on 3=done --on timeout=dead -- ./scan",
-                    "status 3 is fine here, and too slow once is too slow"},
+                    "status 3 counts as done, and a timeout is not retried"},
                    {"fenceline work docs --stage review --run-checks -- ./review",
-                    "one stage of a pipeline; exit 0 moves the item on, and 'fenceline stage move --to S --reason R' "
-                    "sends it back"}},
+                    "one stage of a pipeline; exit 0 moves the item to the next stage, 'fenceline stage move --to S "
+                    "--reason R' sends it back"}},
       .takes_command = true,
       .run = run_work};
 }
