@@ -129,7 +129,7 @@ Result<int> run_lock_kill(Invocation& invocation, const std::string& role) {
 
 CommandSpec drill_lock_loop_command() {
   return {.name = "drill lock-loop",
-          .summary = "Kill the holder of a loop lock; another takes the next turn",
+          .summary = "Kill the holder of a loop lock; another takes its turn",
           .details = "Uses the lock class loop: another replica runs when the window is over, and not before.",
           .options = {{"--ttl", "DURATION", "the window, 2s to 10m, tried every half of it; default the preset's 60s"}},
           .examples = {{"fenceline drill lock-loop", "with the preset's own window, in one to two minutes"},
@@ -139,7 +139,7 @@ CommandSpec drill_lock_loop_command() {
 
 CommandSpec drill_lock_writer_command() {
   return {.name = "drill lock-writer",
-          .summary = "Kill the holder of a writer lock; another takes over in 15s",
+          .summary = "Kill the holder of a writer lock; another takes over",
           .details = "Uses the lock class writer.",
           .options = {{"--ttl", "DURATION",
                        "of the lease, 2s to 10m, with an act every half of it; default the preset's 10s"}},

@@ -13,7 +13,7 @@ using Rows = HelpRows;
 
 constexpr std::size_t kLine = 80;
 constexpr std::size_t kLeftMost = 27;  // what is longer stands on a line of its own
-constexpr std::size_t kOverviewLeftMost = 50;
+constexpr std::size_t kOverviewLeftMost = 52;
 constexpr std::size_t kGroupExamplesMost = 4;
 
 std::string two_columns(const Rows& rows, std::size_t left_most = kLeftMost) {
@@ -59,13 +59,12 @@ std::optional<std::pair<std::string, std::string>> family_row(const CommandFamil
 }  // namespace
 
 std::string overview_text() {
-  return "fenceline makes each piece of work count once, even when workers pause, crash\n"
-         "or race.\n\n" +
+  return "fenceline makes each piece of work count once, even if workers pause or crash.\n\n" +
          two_columns({{"fenceline enqueue mail --payload '{\"to\":\"ada\"}'", "Add a job"},
-                      {"fenceline work mail -- ./send-mail", "Run a command for each job"},
+                      {"fenceline work mail -- ./send-mail", "Run a command per job"},
                       {"fenceline jobs", "List jobs"},
-                      {"fenceline lock deploy -- ./deploy", "Run a command under a lock"},
-                      {"fenceline schedule list", "List schedules"},
+                      {"fenceline lock deploy -- ./deploy", "Run under a lock"},
+                      {"fenceline schedule add nightly --every 1d --queue q", "Enqueue a job daily"},
                       {"fenceline doctor", "Find problems"}},
                      kOverviewLeftMost) +
          "\n'fenceline help' lists all commands, 'fenceline help COMMAND' explains one.\n";
@@ -82,7 +81,7 @@ std::string program_help(const std::vector<CommandGroup>& groups) {
     for (const auto& [names, summary] : rows) width = std::max(width, names.size());
   }
   std::string out =
-      "Make each piece of work count once, even when workers pause, crash or race.\n"
+      "Make each piece of work count once, even when workers pause, crash or race.\n\n"
       "Usage: fenceline COMMAND [ARGUMENTS] [OPTIONS]\n";
   for (std::size_t i = 0; i < groups.size(); ++i) {
     out += "\n" + groups[i].title + ":\n";
@@ -90,8 +89,8 @@ std::string program_help(const std::vector<CommandGroup>& groups) {
       out += "  " + names + std::string(width - names.size() + 2, ' ') + folded(summary, width + 4, kLine);
   }
   return out +
-         "\n'fenceline help COMMAND' shows options and examples. More: help options, help\n"
-         "environment, help exit-codes, version, man, completion.\n";
+         "\n'fenceline help COMMAND' shows options and examples. See also: help options,\n"
+         "help environment, help exit-codes, config show, version, man, completion.\n";
 }
 
 std::string group_help(const std::vector<CommandSpec>& commands, const std::string& group) {
@@ -176,8 +175,10 @@ std::string command_help(const CommandSpec& command) {
   }
   if (!command.options.empty()) out += "\nOptions:\n" + two_columns(option_rows(command.options));
   for (const SectionSpec& section : command.sections) out += "\n" + section.title + ":\n" + two_columns(section.rows);
-  out += "\nOptions of every command:\n" + two_columns(option_rows(global_options()));
   if (!command.examples.empty()) out += example_list(command.examples);
+  std::string shared;
+  for (const OptionSpec& option : global_options()) shared += option.name + ", ";
+  out += "\n" + folded("Every command also takes " + shared + "--help; see 'fenceline help options'.", 0, kLine);
   return out;
 }
 

@@ -25,8 +25,8 @@ CommandSpec jobs_command() {
   options.insert(options.begin() + 1,
                  {"--state", "ready|running|waiting|done|dead|cancelled", "only jobs in this state"});
   return {.name = "jobs",
-          .summary = "List jobs in the order in which they were enqueued",
-          .details = "Shows 100 jobs at a time.",
+          .summary = "List jobs, of one queue, state or tag",
+          .details = "In the order in which they were enqueued, 100 at a time.",
           .options = std::move(options),
           .sections =
               {{"States",

@@ -207,7 +207,7 @@ Result<int> run_bench(Invocation& invocation) {
 
 CommandSpec bench_command() {
   return {.name = "bench",
-          .summary = "Measure this store beside its own raw library",
+          .summary = "Benchmark this store against its own raw library",
           .details = "Runs in a scratch folder on the same disk, or in scratch schemas or keys on the same server.",
           .arguments = {{"WHAT", "locks: measure locks; default jobs", false}},
           .options = {{"--quick", "", "a small run of some seconds: shows that it works, not how fast"},
