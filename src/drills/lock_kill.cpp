@@ -140,7 +140,7 @@ CommandSpec drill_lock_loop_command() {
 CommandSpec drill_lock_writer_command() {
   return {.name = "drill lock-writer",
           .summary = "Kill the holder of a writer lock; another takes over",
-          .details = "Uses the lock class writer.",
+          .details = "Uses the lock class writer: another holder writes within 15s.",
           .options = {{"--ttl", "DURATION",
                        "of the lease, 2s to 10m, with an act every half of it; default the preset's 10s"}},
           .examples = {{"fenceline drill lock-writer", "with the preset's own lease"}},

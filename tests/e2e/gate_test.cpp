@@ -26,7 +26,7 @@ TEST(Gate, PutTakesAnEqualOrLargerFenceAndRefusesAnOlderOne) {
   EXPECT_EQ(put(place, "9", "newer\n").out, "") << "a handler's stdout is its result";
   const Ended late = put(place, "8", "late\n");
   EXPECT_EQ(late.status, 76);
-  EXPECT_TRUE(one_line(late.err) && has(late.err, "fence 8 of reports is stale: the gate has let 9 through"))
+  EXPECT_TRUE(one_line(late.err) && has(late.err, "fence 8 of reports is stale: fence 9 has passed the gate"))
       << late.err;
   EXPECT_EQ(Workplace::read(place.file("report")), "newer\n");
   const Json shown = Json::parse(place.fenceline({"gate", "show", "--file", "report", "--json"}).out)["gates"][0];
@@ -195,7 +195,7 @@ TEST(Gate, RebaseAfterAWrongFenceNamesTheMemoryToRemoveAndChangesNothing) {
   const std::string before = place.dump();
   const Ended refused = place.fenceline({"gate", "rebase", "--file", "report"});
   EXPECT_EQ(refused.status, 65) << refused.err;
-  EXPECT_TRUE(one_line(refused.err) && has(refused.err, "the gate of reports was fed a wrong fence") &&
+  EXPECT_TRUE(one_line(refused.err) && has(refused.err, "the gate of reports was given a wrong fence") &&
               has(refused.err, "remove report.gate"))
       << refused.err;
   EXPECT_EQ(place.dump(), before);
@@ -232,7 +232,7 @@ TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {
   EXPECT_GE(failed["failures"].get<int>(), 1) << failed.dump();  // how long it waits for its next attempt is by chance:
                                                                  // perhaps so little that this worker made that, too
   EXPECT_TRUE(has(place.fenceline({"job", "logs", id}).out,
-                  "is behind: it is the store's newest, but the gate has let " + std::to_string(ahead)))
+                  "is behind: it is the store's newest, but fence " + std::to_string(ahead)))
       << place.fenceline({"job", "logs", id}).out;
   EXPECT_EQ(Workplace::read(place.file("report")), "from the time ahead\n");
 

@@ -69,7 +69,7 @@ TEST(LockAway, AClassThatFailsOpenRunsItsCommandWithoutALockAndSaysSo) {
   EXPECT_EQ(ran.status, 3) << ran.err;
   EXPECT_GE(AwayClock::now() - began, 1s) << "the store had its time to come back";
   EXPECT_EQ(ran.out, "deploy||{}\nthrough\n");
-  EXPECT_TRUE(one_line(ran.err) && has(ran.err, "nothing keeps others out now")) << ran.err;
+  EXPECT_TRUE(one_line(ran.err) && has(ran.err, "other holders are not excluded now")) << ran.err;
   const Ended told = place.fenceline(joined(bold, joined({"-n", "--json"}, says)), closed.setting());
   EXPECT_EQ(told.status, 3);
   EXPECT_EQ(events(told.err, "lock_failed_open"), 1) << told.err;

@@ -53,7 +53,7 @@ TEST(Schedule, AddShowListPauseResumeRunAndRemove) {
   EXPECT_TRUE(place.fenceline({"schedule", "pause", "nightly", "--as", "ana", "--reason", "moving"})
                   .out.starts_with("nightly is paused by ana since "));
   EXPECT_EQ(answer(place, {"schedule", "show", "nightly"})["paused"]["reason"], "moving");
-  EXPECT_TRUE(place.fenceline({"schedule", "resume", "nightly"}).out.starts_with("nightly goes on; next tick "));
+  EXPECT_TRUE(place.fenceline({"schedule", "resume", "nightly"}).out.starts_with("nightly is resumed; next tick "));
   const std::string id = answer(place, {"schedule", "run", "nightly"})["id"];
   EXPECT_EQ(show(place, id)["queue"], "reports");
   EXPECT_EQ(show(place, id)["tags"], Json::array({"schedule:nightly"}));
@@ -249,7 +249,7 @@ TEST(Schedule, ImportMakesSchedulesOfACrontabAndABadLineChangesNothing) {
   EXPECT_FALSE(std::filesystem::exists(place.file("fenceline.db"))) << "a dry run does not even make a store";
   const Ended ended = place.fenceline({"schedule", "import", "tab", "--queue", "cron", "--json"});
   ASSERT_EQ(ended.status, 0) << ended.err;
-  EXPECT_TRUE(has(ended.err, "tab:2: MAILTO is left out")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "tab:2: MAILTO is ignored")) << ended.err;
   const Json names = Json::parse(ended.out)["added"];
   ASSERT_EQ(names.size(), 2U);
   EXPECT_EQ(foreseen,

@@ -30,7 +30,7 @@ Result<ElectionOptions> election_options(const Invocation& invocation) {
 }
 
 int interrupted() {
-  tell("fenceline: interrupted while it campaigned; nothing was run");
+  tell("fenceline: interrupted while waiting to be elected; the command was not run");
   return interrupted_exit();
 }
 
@@ -44,7 +44,7 @@ Result<int> run_elect(Invocation& invocation) {
   if (!metrics_port) return std::unexpected(metrics_port.error());
   Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->name, invocation.runtime->now());
   if (!store && may_repeat(store.error().code) && !was_interrupted(invocation.stop)) {
-    tell("fenceline: " + store.error().message + "; waiting for it");
+    tell("fenceline: " + store.error().message + "; waiting for the store");
     store = open_within(invocation, log.log(), options->name, Instant::max());
   }
   if (!store && was_interrupted(invocation.stop)) return interrupted();
@@ -80,9 +80,10 @@ Result<int> run_elect(Invocation& invocation) {
     // Somebody wanted an end, and the lead was lost on the way to it.
     if (end.asked_to_end != 0) return 128 + end.asked_to_end;
     if (invocation.has("--once"))
-      return fail(Code::lost,
-                  "the lead of " + options->name + " was lost, and the command was ended; another may lead already");
-    tell("fenceline: the lead of " + options->name + " was lost, and the command was ended; campaigning again");
+      return fail(Code::lost, "leadership of " + options->name +
+                                  " was lost and the command was stopped; another process may lead by now");
+    tell("fenceline: leadership of " + options->name +
+         " was lost and the command was stopped; waiting to be elected again");
   }
 }
 
@@ -93,30 +94,30 @@ CommandSpec elect_command() {
       .name = "elect",
       .summary = "Run a command while this process is the leader",
       .details = "The candidates share a name; one of them leads. The number of the term is the command's fence.",
-      .arguments = {{"NAME", "what is led: a lock's name"}},
-      .options =
-          {{"--ttl", "DURATION", "lease time of a leader, renewed while the command runs: 1s to 24h, 15s if not given"},
-           {"--delay", "DURATION",
-            "after a leader was lost, nobody leads for so long: for targets that cannot check a fence; at most 24h"},
-           {"--once", "", "after a loss end with 76 instead of campaigning again"},
-           metrics_option(),
-           {"--history", "FILE", kHistoryHelp}},
+      .arguments = {{"NAME", "name of the election: a lock's name"}},
+      .options = {{"--ttl", "DURATION",
+                   "length of the leader's lease, renewed while the command runs: 1s to 24h; default 15s"},
+                  {"--delay", "DURATION",
+                   "after a leader was lost, wait this long before the next one leads, for targets that cannot check a "
+                   "fence; at most 24h"},
+                  {"--once", "", "exit with 76 after a loss, instead of waiting to be elected again"},
+                  metrics_option(),
+                  {"--history", "FILE", kHistoryHelp}},
       .sections = {{"What happens when",
-                    {{"it is elected",
+                    {{"elected",
                       "the command starts, as with 'fenceline lock': FENCELINE_LOCK is the name, FENCELINE_FENCE the "
-                      "term, signals go to it"},
-                     {"the command ends",
-                      "it steps down at once, and passes the status on; start it again to campaign again"},
-                     {"the lead is lost",
-                      "the command is ended before another can lead; then it campaigns again and starts the command "
-                      "anew when it is elected, unless --once"},
-                     {"INT or TERM while it campaigns", "it leaves the queue, and ends with 128 + N"},
-                     {"the store is away",
-                      "it waits for it, also at the start, as long as it takes; a leader loses its lead when it cannot "
-                      "renew in time"}}},
+                      "term; signals are forwarded to it"},
+                     {"the command ends", "this process steps down at once and exits with the command's status"},
+                     {"leadership is lost",
+                      "the command is stopped before another process can lead; without --once, it starts again when "
+                      "this process is elected again"},
+                     {"INT or TERM while waiting", "leaves the queue and exits with 128 + N"},
+                     {"the store is unreachable",
+                      "waits as long as it takes, also at the start; a leader that cannot renew in time loses its "
+                      "leadership"}}},
                    {"Exit status",
-                    {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"},
-                     {"76", "with --once: the lead was lost"}}}},
+                    {{"status of the command", "128 + N for signal N; 126 or 127 if it cannot be run or was not found"},
+                     {"76", "with --once: leadership was lost"}}}},
       .examples = {{"fenceline elect scheduler -- ./scheduler", "on every machine; one of them schedules"},
                    {"fenceline elect primary --ttl 5s --once -- ./serve", "under a supervisor that starts it again"}},
       .takes_command = true,

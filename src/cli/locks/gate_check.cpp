@@ -20,7 +20,7 @@ Result<int> run_gate_check(Invocation& invocation) {
   if (!record) return std::unexpected(record.error());
   if (*record && (*record)->resource != at->resource)
     return fail(Code::conflict, at->path + " is the gate of " + (*record)->resource + ", not of " + at->resource +
-                                    "; use its own, or another file");
+                                    "; use that resource, or another file");
   const Fence remembered = *record ? (*record)->fence : 0;
   GateAnswer answer = judge_fence(claim->fence, remembered, *newest);
   answer.remembered = remembered;  // a look is not remembered
@@ -33,19 +33,19 @@ Result<int> run_gate_check(Invocation& invocation) {
 }  // namespace
 
 CommandSpec gate_check_command() {
-  return {.name = "gate check",
-          .summary = "Check whether a write under a fence would pass its gate",
-          .details = "Changes nothing.",
-          .arguments = {{"RESOURCE", kGateResourceHelp}, {"FENCE", kGateFenceHelp}},
-          .options = {{"--file", "FILE", "the gate of that file, as 'gate put' keeps it"}, gates_option()},
-          .sections = {{"Answers",
-                        {{"exit 0", "it would pass: no larger fence was there"},
-                         {"exit 76, stale", "somebody else has the lease now: stop the work"},
-                         {"exit 76, behind", "the store was set back: 'fenceline gate rebase' lifts it"},
-                         {"a write after it",
-                          "may come too late all the same: write by 'gate put', or under 'gate run'"}}}},
-          .examples = {{"fenceline gate check - - || exit 76", "in a handler: does it make sense to go on?"}},
-          .run = run_gate_check};
+  return {
+      .name = "gate check",
+      .summary = "Check whether a write under a fence would pass its gate",
+      .details = "Changes nothing.",
+      .arguments = {{"RESOURCE", kGateResourceHelp}, {"FENCE", kGateFenceHelp}},
+      .options = {{"--file", "FILE", "gate of this file, as 'gate put' keeps it"}, gates_option()},
+      .sections = {{"Answers",
+                    {{"exit 0", "it would pass: no larger fence has passed"},
+                     {"exit 76, stale", "another holder has the lease now: stop the work"},
+                     {"exit 76, behind", "the store was restored to an older state; run 'fenceline gate rebase'"},
+                     {"a write after it", "may still be too late: write with 'gate put' or under 'gate run'"}}}},
+      .examples = {{"fenceline gate check - - || exit 76", "in a handler: stop early if another worker has the job"}},
+      .run = run_gate_check};
 }
 
 }  // namespace fenceline::cli

@@ -34,16 +34,16 @@ CommandSpec gate_put_command() {
       .summary = "Replace a file durably, unless a newer fence wrote it",
       .arguments = {{"RESOURCE", kGateResourceHelp},
                     {"FENCE", kGateFenceHelp},
-                    {"FILE", "the file; what its gate remembers lies beside it, in FILE.gate"}},
-      .options = {{"--from", "FILE", "the new content, at most 64 MiB; - or nothing for stdin"}, gate_wait_option()},
-      .sections = {{"What is kept and what is not",
+                    {"FILE", "the file; its gate is stored beside it, in FILE.gate"}},
+      .options = {{"--from", "FILE", "file with the new content, at most 64 MiB; default stdin"}, gate_wait_option()},
+      .sections = {{"What is kept",
                     {{"a crash, at any step",
-                      "the old content or the new, never a mixture; the same fence may write it again"},
-                     {"mode, owner, group", "as they were, as far as you may set them"},
-                     {"links, folders, devices", "are refused; other names of the same file keep the old content"}}}},
+                      "leaves the old content or the new, never a mixture; the same fence may write again"},
+                     {"mode, owner, group", "kept, as far as you are allowed to set them"},
+                     {"links, folders, devices", "refused; hard links to the same file keep the old content"}}}},
       .examples = {{"make-report | fenceline gate put - - report.csv",
                     "in a handler: refused with 76 if another worker has the job now"},
-                   {"fenceline gate put reports 42 report.csv --from new.csv", "under a fence of your own"}},
+                   {"fenceline gate put reports 42 report.csv --from new.csv", "with your own resource and fence"}},
       .run = run_gate_put};
 }
 

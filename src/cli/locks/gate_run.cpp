@@ -38,7 +38,7 @@ void pass_on(const ChildProcess& child) {
 
 Result<int> run_under(Invocation& invocation, const GateMemory& gate) {
   const UniqueFd inherited(::fcntl(gate.descriptor(), F_DUPFD_CLOEXEC, kOutOfTheWay));
-  if (!inherited) return fail(Code::unavailable, "no descriptor is free");
+  if (!inherited) return fail(Code::unavailable, "no file descriptor is free");
   const Result<ChildProcess> child = spawn_child({.program = invocation.command.front(),
                                                   .arguments = invocation.command,
                                                   .descriptors = {{inherited.get(), inherited.get()}},
@@ -90,15 +90,15 @@ CommandSpec gate_run_command() {
       .arguments = {{"RESOURCE", kGateResourceHelp}, {"FENCE", kGateFenceHelp}},
       .options = {gate_wait_option(), gates_option()},
       .sections = {{"Exit status",
-                    {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"},
-                     {"75", "somebody else held the gate for longer than --wait; the command was not run"},
+                    {{"status of the command", "128 + N for signal N; 126 or 127 if it cannot be run or was not found"},
+                     {"75", "another process held the gate for longer than --wait; the command was not run"},
                      {"76", "the fence is stale or behind; the command was not run"}}},
-                   {"What is held, and how long",
-                    {{"one at a time", "from the comparison to the command's end nobody else passes"},
-                     {"if this process is killed", "the command goes on, and holds the gate to its end"},
-                     {"what outlives the command", "a process that it leaves behind is not under the gate any more"}}}},
+                   {"How long the gate is held",
+                    {{"one at a time", "from the comparison to the end of the command, no other write passes"},
+                     {"if this process is killed", "the command continues and holds the gate until it ends"},
+                     {"background processes", "a process that outlives the command no longer holds the gate"}}}},
       .examples = {{"fenceline gate run - - -- rsync -a out/ /srv/www/",
-                    "in a handler: a late one is refused before it touches anything"}},
+                    "in a handler: a late one is refused before it writes anything"}},
       .takes_command = true,
       .run = run_gate_run};
 }

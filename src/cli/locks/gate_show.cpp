@@ -42,7 +42,8 @@ Result<std::vector<std::string>> all_paths(const std::string& folder) {
     if (path.ends_with(kEnding)) paths.push_back(path);
   }
   if (trouble)
-    return fail(Code::broken, folder + " cannot be read: " + trouble.message() + "; check the folder and your rights");
+    return fail(Code::broken,
+                folder + " cannot be read: " + trouble.message() + "; check the folder and its permissions");
   std::ranges::sort(paths);
   return paths;
 }
@@ -74,7 +75,7 @@ Result<std::vector<ShownGate>> gates(const Invocation& invocation) {
     if (!record) return std::unexpected(record.error());
     if (!*record)
       return fail(Code::not_found,
-                  "there is no gate at " + path + "; 'fenceline gate show' lists those of " + invocation.gates);
+                  "no gate at " + path + "; 'fenceline gate show' lists the gates of " + invocation.gates);
     shown.push_back({**record, path, changed_at(path), gate_holder(path)});
   }
   return shown;
@@ -122,8 +123,8 @@ Result<int> run_gate_rebase(Invocation& invocation) {
   const auto worst = std::ranges::max_element(*asked, {}, [](const ShownGate& gate) { return gate.record.fence; });
   const Fence largest = worst == asked->end() ? 0 : worst->record.fence;
   if (largest == 0)
-    return fail(Code::not_found, "no gate remembers a fence in " + invocation.gates +
-                                     "; name the folder with --gates, or a file with --file");
+    return fail(Code::not_found,
+                "no gate has a fence in " + invocation.gates + "; name the folder with --gates, or a file with --file");
   const RaiseFloorRequest request{.ns = invocation.ns, .floor = largest, .act = *act};
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   const auto store = invocation.open_store(false);
@@ -132,12 +133,15 @@ Result<int> run_gate_rebase(Invocation& invocation) {
   // The store is fine: a gate is not.
   if (!floor && floor.error().code == Code::refused)
     return fail(Code::conflict, floor.error().message + "; the gate of " + worst->record.resource +
-                                    " was fed a wrong fence: stop what writes through it, and remove " + worst->path);
+                                    " was given a wrong fence: stop the processes that write through it, and remove " +
+                                    worst->path);
   if (!floor) return std::unexpected(floor.error());
   if (invocation.json) print_line(Json{{"gates", asked->size()}, {"remembered", largest}, {"floor", *floor}}.dump());
   else
-    print_line("every fence from now on is above " + std::to_string(*floor) +
-               (*floor > largest ? ", as before; the gates remember " + std::to_string(largest) : ""));
+    print_line("every new fence is above " + std::to_string(*floor) +
+               (*floor > largest
+                    ? "; that was already so, and the largest fence of the gates is " + std::to_string(largest)
+                    : ""));
   return kExitOk;
 }
 
@@ -147,14 +151,14 @@ CommandSpec gate_show_command() {
   return {.name = "gate show",
           .summary = "Show what gates remember: the largest fence, and when",
           .details = "Also shows which process holds a gate now.",
-          .arguments = {{"RESOURCE", "only this one; default all of the folder", false}},
+          .arguments = {{"RESOURCE", "only this gate; default all gates of the folder", false}},
           .options = {{.name = "--file",
                        .value = "FILE",
-                       .help = "the gate of that file, as 'gate put' keeps it",
+                       .help = "gate of this file, as 'gate put' keeps it",
                        .repeated = true},
                       gates_option()},
-          .examples = {{"fenceline gate show", "all in the folder of gates"},
-                       {"fenceline gate show --file report.csv", "that of a file"}},
+          .examples = {{"fenceline gate show", "all gates of the folder"},
+                       {"fenceline gate show --file report.csv", "gate of a file"}},
           .run = run_gate_show};
 }
 
@@ -162,21 +166,19 @@ CommandSpec gate_rebase_command() {
   return {
       .name = "gate rebase",
       .summary = "Raise the store's fences above all gates, after a restore",
-      .arguments = {{"RESOURCE", "only what this gate remembers; default all of the folder", false}},
-      .options = with_act_options({{.name = "--file",
-                                    .value = "FILE",
-                                    .help = "what the gate of that file remembers, as 'gate put' keeps it",
-                                    .repeated = true},
-                                   gates_option()}),
-      .sections = {{"What it does",
-                    {{"the floor of the store",
-                      "every grant from now on has a larger fence; for all namespaces, and never lowered"},
-                     {"leases that are held",
-                      "keep their fence, and are still behind: 'job retry' has a job granted anew"},
-                     {"more than a day ahead",
-                      "of the store's clock, and above all that it granted: refused; a gate that remembers such a "
-                      "fence was fed a wrong one"}}}},
-      .examples = {{"fenceline gate rebase --reason 'restored the backup of Monday'", "when a gate answered 'behind'"}},
+      .arguments = {{"RESOURCE", "only this gate; default all gates of the folder", false}},
+      .options = with_act_options(
+          {{.name = "--file", .value = "FILE", .help = "gate of this file, as 'gate put' keeps it", .repeated = true},
+           gates_option()}),
+      .sections =
+          {{"What it does",
+            {{"the store's floor",
+              "every new grant, in all namespaces, has a larger fence; the floor is never lowered"},
+             {"current leases", "keep their fence and stay behind; 'job retry' gets a job a new one"},
+             {"more than a day ahead",
+              "of the store's clock and above every fence it granted: refused; such a gate was given a wrong fence"}}}},
+      .examples = {{"fenceline gate rebase --reason 'restored the backup of Monday'",
+                    "after a gate answered 'behind'"}},
       .run = run_gate_rebase};
 }
 

@@ -19,8 +19,8 @@ Result<std::string> typed_or_at_hand(const Invocation& invocation, const char* a
   const std::string typed = invocation.argument(argument);
   if (typed != kAtHand) return typed;
   if (const std::optional<std::string> value = from_environment(variable)) return *value;
-  return std::unexpected(usage_error(std::string(variable) + " is not set, so - means nothing here; name the " +
-                                     argument + ", or run it under fenceline work or fenceline lock"));
+  return std::unexpected(usage_error(std::string(variable) + " is not set, so - has no meaning; name the " + argument +
+                                     ", or run this under 'fenceline work' or 'fenceline lock'"));
 }
 
 Result<Fence> gate_fence(const Invocation& invocation) {
@@ -29,19 +29,20 @@ Result<Fence> gate_fence(const Invocation& invocation) {
   Fence fence = 0;
   const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), fence);
   if (problem != std::errc{} || end != text->data() + text->size() || fence < 1 || fence > kFenceMax)
-    return std::unexpected(usage_error("'" + printable(*text, 40) + "' is no fence; use a whole number from 1 to " +
-                                       std::to_string(kFenceMax) + ", as FENCELINE_FENCE has it"));
+    return std::unexpected(usage_error("'" + printable(*text, 40) + "' is not a fence; use a whole number from 1 to " +
+                                       std::to_string(kFenceMax) + ", such as FENCELINE_FENCE"));
   return fence;
 }
 
 }  // namespace
 
 OptionSpec gates_option() {
-  return {"--gates", "DIR", "where gates keep what they remember; default the store's file and '-gates'"};
+  return {"--gates", "DIR", "folder of the gates; default the store's file name with '-gates'"};
 }
 
 OptionSpec gate_wait_option() {
-  return {"--wait", "D", "how long to wait for one who holds the gate, 0s to 24h; default 10s; then exit 75"};
+  return {"--wait", "D",
+          "how long to wait while another process holds the gate, 0s to 24h; default 10s; then exit with 75"};
 }
 
 Result<std::string> gate_resource(const Invocation& invocation) {
@@ -100,15 +101,14 @@ Error gate_refusal(const std::string& resource, Fence fence, const GateAnswer& a
   const std::string what =
       "fence " + std::to_string(fence) + " of " + resource + " is " + std::string(to_string(answer.verdict)) + ": ";
   if (answer.verdict == GateVerdict::behind)
-    return {
-        Code::lost,
-        what + "it is the store's newest, but the gate has let " + std::to_string(answer.remembered) +
-            " through before, so the store was set back; run 'fenceline gate rebase', and have the job granted anew"};
+    return {Code::lost, what + "it is the store's newest, but fence " + std::to_string(answer.remembered) +
+                            " has passed the gate before, so the store was restored to an older state; run 'fenceline "
+                            "gate rebase', then retry the job"};
   if (answer.newest && fence < *answer.newest)
     return {Code::lost, what + "the store has granted " + std::to_string(*answer.newest) +
-                            " since; stop this work, someone else has it now"};
-  return {Code::lost, what + "the gate has let " + std::to_string(answer.remembered) +
-                          " through; stop this work, someone else has it now"};
+                            " since; stop this work, another holder has it now"};
+  return {Code::lost, what + "fence " + std::to_string(answer.remembered) +
+                          " has passed the gate; stop this work, another holder has it now"};
 }
 
 Result<int> tell_gate(const Invocation& invocation, const std::string& resource, Fence fence,

@@ -16,10 +16,9 @@
 namespace fenceline::cli {
 
 inline constexpr const char* kGateResourceHelp =
-    "whose fences they are: a job's id, its group, a lock, any name; - for the lock or job at hand (FENCELINE_LOCK, "
-    "FENCELINE_JOB)";
-inline constexpr const char* kGateFenceHelp =
-    "the fence of the writer's lease; - for that of the lock or job at hand (FENCELINE_FENCE)";
+    "resource whose fences are compared: a job's id, its group, a lock, any name; - for the current lock or job "
+    "(FENCELINE_LOCK, FENCELINE_JOB)";
+inline constexpr const char* kGateFenceHelp = "fence of the writer's lease; - for the current one (FENCELINE_FENCE)";
 
 OptionSpec gates_option();
 OptionSpec gate_wait_option();

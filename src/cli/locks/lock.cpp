@@ -30,14 +30,14 @@ Result<Duration> seconds_of(const std::string& text) {
       seconds > most)
     return std::unexpected(
         usage_error("-w '" + printable(text, 40) +
-                    "' is not possible; use a number of seconds from 0 to 86400, or --wait with a unit"));
+                    "' is not valid; use a number of seconds from 0 to 86400, or --wait with a unit"));
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
 // How long to wait, in the first of the three ways that was used.
 Result<void> read_wait(const Invocation& invocation, LockOptions& options) {
   if (invocation.has("--nonblock") + invocation.has("--wait") + invocation.has("-w") > 1)
-    return std::unexpected(usage_error("-n, -w and --wait exclude each other; give one of them"));
+    return std::unexpected(usage_error("-n, -w and --wait exclude each other; pass one"));
   if (invocation.has("--nonblock")) {
     options.wait = Duration{0};
     options.contention = Contention::skip;
@@ -66,7 +66,7 @@ Result<LockOptions> class_of(const Invocation& invocation) {
   const std::optional<LockPattern> parsed = parse_lock_pattern(*pattern);
   if (!parsed)
     return std::unexpected(
-        usage_error("--pattern '" + printable(*pattern, 40) + "' is none; use item, loop, fenced or layered"));
+        usage_error("--pattern '" + printable(*pattern, 40) + "' is not a pattern; use item, loop, fenced or layered"));
   options.pattern = *parsed;
   // A sweep that somebody else does in this window need not be done again.
   if (options.pattern == LockPattern::loop) {
@@ -91,7 +91,7 @@ Result<LockOptions> lock_options(const Invocation& invocation) {
   const Result<std::int64_t> slots = invocation.number("--slots", 1, 1, kLockSlotsMax);
   if (!slots) return std::unexpected(slots.error());
   if (invocation.has("--shared") && invocation.has("--slots"))
-    return std::unexpected(usage_error("--shared and --slots exclude each other; give one of them"));
+    return std::unexpected(usage_error("--shared and --slots exclude each other; pass one"));
   options->slots = static_cast<int>(*slots);
   if (invocation.has("--shared")) options->mode = LockMode::shared;
   const Result<Duration> hold =
@@ -116,14 +116,14 @@ Result<std::optional<Duration>> timeout_from(const Invocation& invocation) {
 // Not obtained: the status that was asked for, in words.
 Result<int> not_obtained(const Invocation& invocation, const LockOptions& options, const Error& error, int status) {
   if (was_interrupted(invocation.stop)) {
-    tell("fenceline: interrupted while it waited; the lock is not held, and nothing was run");
+    tell("fenceline: interrupted while waiting for the lock; the command was not run");
     return interrupted_exit();
   }
   // The request that had no answer was taken back, or will be, or ends by itself: there is nothing to look for.
   if (error.code == Code::in_doubt)
-    return fail(Code::unavailable,
-                error.message + "; the command was not run, and if the lock was granted it is free again within " +
-                    format_duration(options.ttl));
+    return fail(Code::unavailable, error.message +
+                                       "; the command was not run; if the lock was granted, it is free again within " +
+                                       format_duration(options.ttl));
   if (error.code != Code::held) return std::unexpected(error);
   // Whoever says that it is no failure, as cron does, need not be told of it every minute.
   if (status != kExitOk && !invocation.has("--quiet")) tell("fenceline: " + error_text(error));
@@ -135,7 +135,8 @@ bool does_not_wait(const LockOptions& options) {
 }
 
 void tell_that_it_is_open() {
-  tell("fenceline: the store is away, and the lock's class says to go on: nothing keeps others out now");
+  tell(
+      "fenceline: the store is unreachable, and the lock's class says to continue: other holders are not excluded now");
 }
 
 // Without a lock and without a fence: the store could not even be opened.
@@ -157,7 +158,7 @@ int run_open(Invocation& invocation, const Log& log, const LockOptions& options,
 Error loss_of(const HeldLock& held) {
   const std::string why = held.why_lost();
   return {Code::lost, "lock " + held.resource() + " was lost" + (why.empty() ? "" : " (" + why + ")") +
-                          " while the command ran, and it was ended; what it did last may be refused by a gate"};
+                          " while the command ran, so the command was stopped; a gate may refuse its last writes"};
 }
 
 Result<int> run_lock(Invocation& invocation) {
@@ -211,70 +212,71 @@ CommandSpec lock_command() {
       .summary = "Run a command while holding a lock",
       .details = "The command gets the lock's fence. It is stopped before the lock could be lost.",
       .arguments = {{.name = "KEY",
-                     .help = "the lock's name: 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' and '='; of "
-                             "several, all or none",
+                     .help = "name of the lock: 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' and '='; "
+                             "several names are acquired all or none",
                      .repeated = true}},
-      .options = {{"--class", "C", "a lock class: job, loop, run, writer, or one that fenceline.toml has as [lock.C]"},
-                  {"--pattern", "item|loop|fenced|layered",
-                   "without a class: released at the end (default), or held for its whole ttl (loop)"},
-                  {"--ttl", "DURATION",
-                   "lease time, renewed while the command runs: 1s to 24h, 30s if not given; with the pattern loop, "
-                   "the window"},
-                  {"--wait", "DURATION", "how long to wait for it, in turn: 0s to 24h, 10s if not given"},
-                  {"-w", "SECONDS", "the same as flock has it: a number of seconds"},
-                  {.name = "--nonblock", .value = "", .help = "do not wait", .letter = "-n"},
-                  {.name = "--conflict-exit-code",
-                   .value = "STATUS",
-                   .help = "exit status if it was not obtained, 0 to 255; default 75. With 0 nothing is said of it",
-                   .letter = "-E"},
-                  {.name = "--quiet", .value = "", .help = "say nothing if it was not obtained", .letter = "-q"},
-                  {"--shared", "", "beside others who hold it so, and no one else"},
-                  {"--slots", "N", "so many holders at a time, 1 to 1000; everybody must say the same"},
-                  {"--hold-at-least", "DURATION",
-                   "from the grant on nobody else has it before, though the command is done: for short commands of "
-                   "several machines' cron; at most 24h"},
-                  {"--delay", "DURATION",
-                   "after it was lost, not released, nobody has it for so long: for targets that cannot check a fence; "
-                   "at most 24h"},
-                  metrics_option(),
-                  {"--timeout", "DURATION", "end the command after so long: TERM, and KILL up to 5s later; 1s to 30d"},
-                  {"--history", "FILE", kHistoryHelp}},
+      .options =
+          {{"--class", "C", "lock class: job, loop, run, writer, or one that fenceline.toml defines as [lock.C]"},
+           {"--pattern", "item|loop|fenced|layered",
+            "without a class: release at the end (default), or hold for the whole ttl (loop)"},
+           {"--ttl", "DURATION",
+            "length of the lease, renewed while the command runs: 1s to 24h; default 30s; with the pattern loop, the "
+            "window"},
+           {"--wait", "DURATION", "how long to wait for the lock, in order of arrival: 0s to 24h; default 10s"},
+           {"-w", "SECONDS", "the same as --wait, in seconds, as flock has it"},
+           {.name = "--nonblock", .value = "", .help = "do not wait", .letter = "-n"},
+           {.name = "--conflict-exit-code",
+            .value = "STATUS",
+            .help = "exit status if the lock was not acquired, 0 to 255; default 75; with 0 no message is printed",
+            .letter = "-E"},
+           {.name = "--quiet", .value = "", .help = "print no message if the lock was not acquired", .letter = "-q"},
+           {"--shared", "", "shared: together with other shared holders only"},
+           {"--slots", "N", "allow N holders at a time, 1 to 1000; all must use the same N"},
+           {"--hold-at-least", "DURATION",
+            "hold the lock this long even if the command ends sooner: for short commands started by cron on several "
+            "machines; at most 24h"},
+           {"--delay", "DURATION",
+            "after the lock was lost, wait this long before the next holder gets it, for targets that cannot check a "
+            "fence; at most 24h"},
+           metrics_option(),
+           {"--timeout", "DURATION", "stop the command after this long: TERM, and KILL up to 5s later; 1s to 30d"},
+           {"--history", "FILE", kHistoryHelp}},
       .sections =
-          {{"The command, never through a shell",
-            {{"stdin, stdout, stderr", "are those of 'fenceline lock'; other open files are not passed on"},
-             {"FENCELINE_LOCK", "what is held: the name, or name#3 of several slots; of several names the first"},
-             {"FENCELINE_FENCE", "its fence: give it to what you write to, 'fenceline gate run - - -- CMD' does"},
-             {"FENCELINE_LOCKS", "all that is held, as JSON: {\"name\":fence}"},
+          {{"The command (not run through a shell)",
+            {{"stdin, stdout, stderr", "inherited from 'fenceline lock'; other open files are not"},
+             {"FENCELINE_LOCK", "the lock's name, or name#3 for one of several slots; of several names the first"},
+             {"FENCELINE_FENCE", "its fence: pass it to what you write to, as 'fenceline gate run - - -- CMD' does"},
+             {"FENCELINE_LOCKS", "all locks held, as JSON: {\"name\":fence}"},
              {"FENCELINE_STORE, FENCELINE_NAMESPACE", "so that fenceline in the command works on the same store"},
              {"signals",
-              "HUP, INT, QUIT, TERM, USR1 and USR2 that are sent to 'fenceline lock' go to the command; a terminal's "
-              "Ctrl-C reaches both, and so does what is sent to the whole process group: the command gets that twice. "
-              "What was ignored from the start, as under nohup, stays so"},
-             {"what cannot be ended",
-              "a command of another user (sudo), or one that asks somebody else to work (docker run): the fence is "
-              "what guards its writes"}}},
+              "HUP, INT, QUIT, TERM, USR1 and USR2 sent to 'fenceline lock' are forwarded to the command. Ctrl-C at a "
+              "terminal, or a signal to the process group, reaches both, so the command gets it twice. Signals that "
+              "were ignored at the start, as under nohup, stay ignored"},
+             {"out of reach",
+              "a command of another user (sudo), or one that makes another process work (docker run), cannot be "
+              "stopped: only the fence guards its writes"}}},
            {"Before the lock could be lost",
-            {{"it cannot be renewed",
+            {{"renewal fails",
               "TERM to the command and all it started at ttl - ttl/10 - ttl/6, KILL at ttl - ttl/10: before the store "
-              "gives it to another"},
+              "grants the lock to another"},
              {"'fenceline lock' is stopped or killed",
-              "its guardian, a process of its own, does the same; at once if it was killed"},
-             {"'fenceline locks break'", "the same, as soon as it is known: with the next renewal, at the latest"}}},
+              "its guardian, a separate process, does the same; at once if it was killed"},
+             {"'fenceline locks break'", "the same, at the next renewal at the latest"}}},
            {"The pattern loop",
-            {{"for", "what many machines' cron start at the same time, and one shall do"},
+            {{"for", "work that cron starts on many machines at the same time, and one of them should do"},
              {"the window",
-              "is the ttl: nobody gets the lock again before it is over, whether the command is done, failed or died"},
-             {"contention", "no wait: whoever does not get it ends with 75 (or -E 0)"}}},
+              "the ttl: no one gets the lock again before it is over, whether the command succeeded, failed or died"},
+             {"contention", "none: a process that does not get the lock exits with 75 (or -E 0)"}}},
            {"Exit status",
-            {{"of the command", "128 + N for signal N; 126 and 127 if it cannot be run or is not there"},
+            {{"status of the command", "128 + N for signal N; 126 or 127 if it cannot be run or was not found"},
              {"69",
-              "the store was not reached in the time that the lock is waited for; the command was not run, unless its "
-              "class says on_acquire_error = \"open\""},
-             {"75", "not obtained (or -E); the command was not run"},
-             {"76", "the lock was lost, and the command was ended"}}}},
-      .examples = {{"fenceline lock deploy -- ./deploy.sh", "one at a time, waiting 10s for its turn"},
+              "the store was unreachable for as long as the lock is waited for; the command was not run, unless its "
+              "class has on_acquire_error = \"open\""},
+             {"75", "not acquired (or -E); the command was not run"},
+             {"76", "the lock was lost, and the command was stopped"}}}},
+      .examples = {{"fenceline lock deploy -- ./deploy.sh", "one at a time; waits up to 10s for the lock"},
                    {"fenceline lock sweep --class loop -E 0 -- ./sweep",
-                    "from cron on every machine: one of them, once a minute"},
+                    "from cron on every machine: one of them runs it, once a minute"},
                    {"fenceline lock report -n -- sh -c './report | fenceline gate put - - r.csv'",
                     "a late writer is refused by its fence"},
                    {"fenceline lock gpu --slots 4 -w 600 -- ./train", "four at a time"}},

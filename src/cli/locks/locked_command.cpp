@@ -157,8 +157,7 @@ LockedEnd run_locked(Invocation& invocation, const CommandLease& lease, std::opt
   }
   // What a dead guardian leaves behind comes to us, and nobody else would end it.
   if (end.guardian_died) end_strays({});
-  if (timed_out)
-    tell("fenceline: " + lease.resource + ": the command took longer than --timeout allows, and was ended");
+  if (timed_out) tell("fenceline: " + lease.resource + ": the command exceeded --timeout and was stopped");
   LockedEnd result = end_of(end, lease, timed_out, late);
   result.asked_to_end = asked_to_end;
   return result;

@@ -57,8 +57,7 @@ void tidy_now_and_then(const Invocation& invocation, Store& store);
 // The work under a lock, into the session's history if it has one.
 void record_started(const Session& session, const HeldLock& held);
 void record_ended(const Session& session, const HeldLock& held, bool lost);
-inline constexpr const char* kHistoryHelp =
-    "write every call about locks to the store into FILE, added to what is there; see fenceline audit";
+inline constexpr const char* kHistoryHelp = "append every lock call to the store to FILE; see 'fenceline audit'";
 
 // What the program itself does not say in words: with --json every event, one object a line on stderr; else what
 // FENCELINE_LOG asks for.

@@ -34,15 +34,15 @@ Result<int> run_locks_break(Invocation& invocation) {
   if (!store) return std::unexpected(store.error());
   const Result<BreakReply> broken = store->until_known(invocation.stop, [&] { return (*store)->break_lock(request); });
   if (!broken && broken.error().code == Code::not_found)
-    return fail(Code::not_found, "lock " + resource + " is free, or nothing is known of it in namespace " +
-                                     invocation.ns + "; 'fenceline locks list --held' names those that are held");
+    return fail(Code::not_found, "lock " + resource + " is free or unknown in namespace " + invocation.ns +
+                                     "; 'fenceline locks list --held' lists held locks");
   // The lock is fine: somebody else has it by now.
   if (!broken && broken.error().code == Code::refused && *only)
-    return fail(Code::lost, broken.error().message + "; look again with 'fenceline locks show " + resource + "'");
+    return fail(Code::lost, broken.error().message + "; see 'fenceline locks show " + resource + "'");
   if (!broken) return std::unexpected(broken.error());
   if (invocation.json)
     print_line(Json{{"resource", resource}, {"ended", broken->ended}, {"fence", broken->current}}.dump());
-  else print_line(resource + " is free; fence " + std::to_string(broken->ended) + " is stale from now on");
+  else print_line(resource + " is free; fence " + std::to_string(broken->ended) + " is stale now");
   return kExitOk;
 }
 
@@ -52,24 +52,20 @@ CommandSpec locks_break_command() {
   return {
       .name = "locks break",
       .summary = "Force-release a lock; the old holder's writes become stale",
-      .details = "Also ends a cooldown or a reservation that keeps the lock from being acquired.",
-      .arguments = {{.name = "RESOURCE",
-                     .help = "the lock's name; with #2 and so on behind it, a slot of a lock that several may have"}},
-      .options = with_act_options({{"--fence", "F", "only if this is still its newest fence: what you saw"}}),
+      .details = "Also ends a window, --hold-at-least or --delay that keeps a free lock from being acquired.",
+      .arguments = {{.name = "RESOURCE", .help = "name of the lock; NAME#2 and so on for one of several slots"}},
+      .options = with_act_options({{"--fence", "F", "only if F is still the newest fence"}}),
       .sections = {{"What it does",
                     {{"the holder",
-                      "learns of it with its next renewal, at the latest; a command of 'fenceline lock' is ended then, "
-                      "with 76"},
-                     {"until then",
-                      "it works on beside the next holder: what must not go wrong goes through a gate, which refuses "
-                      "its fence at once"},
-                     {"a window", "of the loop pattern, a time to be held at least and a delay end too"},
-                     {"the trail", "has lock_broken, with RESOURCE and the fence that was ended"}}},
-                   {"Exit status",
-                    {{"66", "it is free, or nothing is known of it"},
-                     {"76", "its newest fence is another one than --fence"}}}},
-      .examples = {{"fenceline locks break deploy --reason 'its host burnt down'", "free it before its lease ends"},
-                   {"fenceline locks break deploy --fence 1794776406123456", "not if somebody else has it by now"}},
+                      "learns of it at its next renewal at the latest; 'fenceline lock' then stops its command and "
+                      "exits with 76"},
+                     {"until then", "it keeps working beside the next holder; a write gate refuses its fence at once"},
+                     {"a window", "of the loop pattern, --hold-at-least and --delay end too"},
+                     {"the trail", "records lock_broken with RESOURCE and the fence"}}},
+                   {"Exit status", {{"66", "the lock is free or unknown"}, {"76", "the newest fence is not --fence"}}}},
+      .examples = {{"fenceline locks break deploy --reason 'its host burnt down'",
+                    "release it before its lease expires"},
+                   {"fenceline locks break deploy --fence 1794776406123456", "only if the same holder still has it"}},
       .run = run_locks_break};
 }
 

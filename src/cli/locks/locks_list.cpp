@@ -51,8 +51,9 @@ Result<int> run_locks_show(Invocation& invocation) {
   const Result<std::optional<LockRow>> row = (*store)->lock(invocation.ns, resource);
   if (!row) return std::unexpected(row.error());
   if (!*row)
-    return fail(Code::not_found, "no lock " + resource + " is known in namespace " + invocation.ns +
-                                     ": never held, or free for long; 'fenceline locks list' names them");
+    return fail(Code::not_found,
+                "no lock " + resource + " is known in namespace " + invocation.ns +
+                    ": it was never held, or has been free for long; 'fenceline locks list' lists the locks");
   const ShownLock shown = with_gates(invocation, **row);
   if (invocation.json) print_line(lock_json(shown));
   else print_card(lock_card(shown, invocation.runtime->wall_now()));
@@ -60,19 +61,18 @@ Result<int> run_locks_show(Invocation& invocation) {
 }
 
 SectionSpec field_section() {
-  return {
-      "Fields",
-      {{"state",
-        "held: a lease is alive, that of a window (loop) too though its command is done; expired: a lease ran out and "
-        "nobody took over; resting: it is held no more and nobody gets it yet (--hold-at-least, --delay); free"},
-       {"pattern", "what its last holder said: item, loop, fenced, layered, election, or its own"},
-       {"holder", "where the holder is, HOST:PID; its owner if it did not say"},
-       {"fence", "the newest"},
-       {"age", "since the grant"},
-       {"free_in", "until somebody else may have it, should nobody renew"},
-       {"at_gate",
-        "whether a fence of it was ever seen at a gate, in the store or in the folder of gates (what gate put keeps "
-        "beside its file is not looked at): newest, older or never"}}};
+  return {"Fields",
+          {{"state",
+            "held: the lease is alive (a loop window counts after its command ended); expired: the lease expired and "
+            "no one has taken over; resting: released, but not available yet (--hold-at-least, --delay); free"},
+           {"pattern", "as set by its last holder: item, loop, fenced, layered, election, or its own"},
+           {"holder", "HOST:PID of the holder; its owner if unknown"},
+           {"fence", "the newest fence"},
+           {"age", "time since the grant"},
+           {"free_in", "time until another may have it, if it is not renewed"},
+           {"at_gate",
+            "whether a gate has seen its fence, in the store or in the folder of gates (gates beside files are not "
+            "checked): newest, older or never"}}};
 }
 
 }  // namespace
@@ -81,33 +81,30 @@ CommandSpec locks_list_command() {
   return {.name = "locks list",
           .summary = "List locks: holders, fences, waiters",
           .details = "Also shows whether a gate has seen the lock's fence.",
-          .options = {{"--held", "", "only those that somebody holds, or that nobody may have yet"},
-                      {"--prefix", "TEXT", "only those whose name begins so"},
-                      {"--limit", "N", "how many, 1 to 1000; default 100"},
-                      {"--after", "RESOURCE", "go on where a page ended: its 'next'"},
-                      {"--all", "", "every page"},
+          .options = {{"--held", "", "only locks that are held or not available yet"},
+                      {"--prefix", "TEXT", "only locks whose name starts with this"},
+                      {"--limit", "N", "page size, 1 to 1000; default 100"},
+                      {"--after", "RESOURCE", "continue after a page: its 'next'"},
+                      {"--all", "", "all pages"},
                       gates_option()},
-          .sections =
-              {field_section(),
-               {"What is not listed",
-                {{"free for long",
-                  "a lock that has been free for half an hour leaves nothing behind, but its fences go on growing"}}}},
-          .examples = {{"fenceline locks list --held", "what is locked now"},
+          .sections = {field_section(),
+                       {"What is not listed",
+                        {{"free for long",
+                          "a lock that has been free for half an hour is removed; its fences still keep growing"}}}},
+          .examples = {{"fenceline locks list --held", "locks held now"},
                        {"fenceline locks list --all --json | jq '.locks[] | select(.at_gate==\"never\")'",
                         "locks whose fence guards nothing yet"}},
           .run = run_locks_list};
 }
 
 CommandSpec locks_show_command() {
-  return {
-      .name = "locks show",
-      .summary = "Show one lock: holders, and waiters in order",
-      .arguments = {{.name = "RESOURCE",
-                     .help = "the lock's name; with #2 and so on behind it, a slot of a lock that several may have"}},
-      .options = {gates_option()},
-      .sections = {field_section(), {"Exit status", {{"66", "nothing is known of it: never held, or free for long"}}}},
-      .examples = {{"fenceline locks show deploy", "who has it, since when, who comes next"}},
-      .run = run_locks_show};
+  return {.name = "locks show",
+          .summary = "Show one lock: holders, and waiters in order",
+          .arguments = {{.name = "RESOURCE", .help = "name of the lock; NAME#2 and so on for one of several slots"}},
+          .options = {gates_option()},
+          .sections = {field_section(), {"Exit status", {{"66", "unknown lock: never held, or free for long"}}}},
+          .examples = {{"fenceline locks show deploy", "who has it, since when, who comes next"}},
+          .run = run_locks_show};
 }
 
 }  // namespace fenceline::cli

@@ -103,12 +103,12 @@ class Reader {
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos)
       return fail(Code::invalid,
-                  "this is neither a rule nor a variable; a line has five fields and a command, or NAME=VALUE");
+                  "this is neither a schedule nor a variable; write five fields and a command, or NAME=VALUE");
     const std::string name = unquoted(trimmed(line.substr(0, equals))),
                       value = unquoted(trimmed(line.substr(equals + 1)));
     if (name != "CRON_TZ") {
       crontab_.left_out.push_back(here() + printable(name, 40) +
-                                  " is left out: set it where 'fenceline work' is started");
+                                  " is ignored: set it where 'fenceline work' is started");
       return {};
     }
     base_.zone = value;
@@ -124,10 +124,10 @@ class Reader {
       return fail(
           Code::invalid,
           short_form
-              ? "no command follows the rule"
-              : "no command follows five fields of a rule; a line has minute, hour, day, month, weekday and a command");
+              ? "the command is missing"
+              : "the command after the five fields is missing; write minute, hour, day, month, weekday and a command");
     if (!has_zone_)
-      return fail(Code::invalid, "it is not said in which zone that is; give --tz, or CRON_TZ=ZONE in a line above");
+      return fail(Code::invalid, "the time zone is missing; pass --tz, or write CRON_TZ=ZONE in a line above");
     const Command command = command_of(rest);
     spec.payload = payload_of(command);
     if (auto ok = check_spec(spec); !ok) return ok;

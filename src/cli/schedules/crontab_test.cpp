@@ -67,8 +67,8 @@ TEST(Crontab, ACommandMeansWhatItMeantToCron) {
 TEST(Crontab, VariablesAreLeftOutWithAWord) {
   const Crontab crontab = read("SHELL=/bin/bash\nMAILTO = \"ana\"\nCRON_TZ = 'Asia/Tokyo'\n@daily x\n");
   ASSERT_EQ(crontab.left_out.size(), 2U);
-  EXPECT_TRUE(crontab.left_out[0].starts_with("tab:1: SHELL is left out"));
-  EXPECT_TRUE(crontab.left_out[1].starts_with("tab:2: MAILTO is left out"));
+  EXPECT_TRUE(crontab.left_out[0].starts_with("tab:1: SHELL is ignored"));
+  EXPECT_TRUE(crontab.left_out[1].starts_with("tab:2: MAILTO is ignored"));
   EXPECT_EQ(crontab.schedules.at(0).spec.zone, "Asia/Tokyo");
 }
 

@@ -14,9 +14,9 @@ Result<int> run_schedule_add(Invocation& invocation) {
   const std::string name = invocation.argument("NAME");
   if (auto ok = check_schedule_name(name); !ok) return std::unexpected(ok.error());
   if (invocation.has("--cron") == invocation.has("--every"))
-    return std::unexpected(usage_error("a schedule has --cron EXPR or --every D; give one of them"));
+    return std::unexpected(usage_error("a schedule needs --cron EXPR or --every D; pass one"));
   if (!invocation.has("--queue"))
-    return std::unexpected(usage_error("--queue is missing; name the queue that its jobs go to"));
+    return std::unexpected(usage_error("--queue is missing; name the queue for its jobs"));
   Result<ScheduleSpec> spec = spec_from_options(invocation);
   if (!spec) return std::unexpected(spec.error());
   if (auto ok = check_spec(*spec); !ok) return std::unexpected(ok.error());
@@ -43,7 +43,7 @@ Result<int> run_schedule_add(Invocation& invocation) {
   print_line(name + " " + done + "; " +
              (next                   ? "next tick " + tick_words(*next, spec->zone)
               : put->schedule.paused ? "it is paused"
-                                     : "it has no tick ahead"));
+                                     : "it has no future tick"));
   return kExitOk;
 }
 
@@ -54,26 +54,23 @@ CommandSpec schedule_add_command() {
       .name = "schedule add",
       .summary = "Add a schedule, or change the one with that name",
       .details = "Each tick enqueues exactly one job, or is recorded as skipped.",
-      .arguments = {{"NAME", "its name; docs/schedules.md explains it all"}},
+      .arguments = {{"NAME", "name of the schedule; see docs/schedules.md"}},
       .options = with_act_options(schedule_options()),
       .sections =
           {{"What it does",
-            {{"who fires",
-              "every 'fenceline work' in the namespace takes part, whatever its queues; no other process is needed"},
-             {"an edit",
-              "changes only ticks after it; options that are left out have their defaults again. The same again "
-              "changes nothing"},
+            {{"who fires", "every 'fenceline work' in the namespace, whatever its queues; no other process is needed"},
+             {"an edit", "changes only later ticks; omitted options get their defaults. Repeating it changes nothing"},
              {"a payload",
               "'{\"day\":\"${tick.local}\"}' becomes {\"day\":\"2026-03-29T03:00:00+02:00\"}; $${ is a plain ${"}}},
            {"--overlap",
             {{"allow", "it fires"},
              {"skip", "it is skipped"},
-             {"queue-one", "it fires if no other one waits: one runs, one waits, the rest is skipped"},
+             {"queue-one", "it fires if no other job waits: one runs, one waits, the rest are skipped"},
              {"cancel-running", "the earlier jobs are cancelled, and it fires"}}}},
       .examples = {{"fenceline schedule add nightly --cron '30 2 * * *' --tz Asia/Tokyo --queue q",
-                    "at half past two, as the clocks in Tokyo show it"},
+                    "at 02:30, Tokyo time"},
                    {"fenceline schedule add poll --every 90s --queue feeds --overlap skip",
-                    "not while the last one still runs"}},
+                    "not while the previous job is unfinished"}},
       .run = run_schedule_add};
 }
 

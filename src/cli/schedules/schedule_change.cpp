@@ -36,7 +36,7 @@ auto act_on(Invocation& invocation, Change change)
 std::string next_words(const ScheduleRow& row) {
   const Result<KnownSchedule> schedule = known(row);
   const std::optional<WallTime> next = schedule ? due_at(*schedule) : std::nullopt;
-  if (!next) return row.paused ? "it is paused" : "it has no tick ahead";
+  if (!next) return row.paused ? "it is paused" : "it has no future tick";
   return "next tick " + tick_words(*next, schedule->spec.zone);
 }
 
@@ -59,7 +59,7 @@ Result<int> run_schedule_pause(Invocation& invocation) {
 Result<int> run_schedule_resume(Invocation& invocation) {
   const Result<ScheduleRow> row = act_on(
       invocation, [](ScheduleActs& acts, const std::string& name, const Act& act) { return acts.resume(name, act); });
-  return print_row(invocation, row, row ? "goes on; " + next_words(*row) : "");
+  return print_row(invocation, row, row ? "is resumed; " + next_words(*row) : "");
 }
 
 Result<int> run_schedule_remove(Invocation& invocation) {
@@ -67,13 +67,14 @@ Result<int> run_schedule_remove(Invocation& invocation) {
       invocation, [](ScheduleActs& acts, const std::string& name, const Act& act) { return acts.remove(name, act); });
   if (!row) return std::unexpected(row.error());
   if (invocation.json) print_line(Json{{"name", invocation.argument("NAME")}, {"removed", true}}.dump());
-  else print_line(invocation.argument("NAME") + " is removed; jobs that it enqueued stay");
+  else print_line(invocation.argument("NAME") + " is removed; the jobs it enqueued stay");
   return kExitOk;
 }
 
 Result<int> run_schedule_rewind(Invocation& invocation) {
   const std::optional<std::string> text = invocation.value("--to");
-  if (!text) return std::unexpected(usage_error("--to is missing; say from when on skipped ticks shall be open again"));
+  if (!text)
+    return std::unexpected(usage_error("--to is missing; name the time after which skipped ticks are reopened"));
   const Result<WallTime> to = parse_time(*text);
   if (!to) return std::unexpected(usage_error("--to " + to.error().message));
   Result<ScheduleRow> row = act_on(invocation, [&](ScheduleActs& acts, const std::string& name, const Act& act) {
@@ -94,7 +95,7 @@ Result<int> run_schedule_run(Invocation& invocation) {
   return kExitOk;
 }
 
-SectionSpec exit_section() { return {"Exit status", {{"66", "there is no such schedule"}}}; }
+SectionSpec exit_section() { return {"Exit status", {{"66", "no such schedule"}}}; }
 
 }  // namespace
 
@@ -102,7 +103,7 @@ CommandSpec schedule_pause_command() {
   return {.name = "schedule pause",
           .summary = "Stop firing ticks of a schedule",
           .details = "Jobs that it has enqueued still run.",
-          .arguments = {{"NAME", "its name"}},
+          .arguments = {{"NAME", "name of the schedule"}},
           .options = with_act_options(),
           .sections = {exit_section()},
           .examples = {{"fenceline schedule pause nightly --reason 'the warehouse moves'",
@@ -114,12 +115,12 @@ CommandSpec schedule_resume_command() {
   return {.name = "schedule resume",
           .summary = "Fire ticks of a paused schedule again",
           .details = "Ticks that fell into the pause are skipped and recorded as one range.",
-          .arguments = {{"NAME", "its name"}},
+          .arguments = {{"NAME", "name of the schedule"}},
           .options = with_act_options(),
           .sections = {exit_section()},
-          .examples = {{"fenceline schedule resume nightly", "go on"},
+          .examples = {{"fenceline schedule resume nightly", "fire its ticks again"},
                        {"fenceline schedule rewind nightly --to 2026-11-16T00:00:00Z",
-                        "and catch up with what the pause skipped"}},
+                        "then catch up on ticks that the pause skipped"}},
           .run = run_schedule_resume};
 }
 
@@ -127,7 +128,7 @@ CommandSpec schedule_remove_command() {
   return {.name = "schedule remove",
           .summary = "Remove a schedule; its jobs stay",
           .details = "Its history is kept for a while: if you add the schedule again, no tick fires twice.",
-          .arguments = {{"NAME", "its name"}},
+          .arguments = {{"NAME", "name of the schedule"}},
           .options = with_act_options(),
           .sections = {exit_section()},
           .examples = {{"fenceline schedule remove nightly --reason 'weekly now'", "gone"}},
@@ -138,14 +139,14 @@ CommandSpec schedule_rewind_command() {
   return {.name = "schedule rewind",
           .summary = "Reopen skipped ticks after a point in time",
           .details = "They then fire or are skipped as the catch-up rule says. A tick that fired never fires again.",
-          .arguments = {{"NAME", "its name"}},
+          .arguments = {{"NAME", "name of the schedule"}},
           .options = with_act_options(
-              {{"--to", "TIME", "the ticks after it; not before the last edit, and not before what is remembered"}}),
+              {{"--to", "TIME", "reopen ticks after this time; not before the last edit or the recorded history"}}),
           .sections = {{"Exit status",
-                        {{"65", "no tick after that moment was skipped, or it lies too far back"},
-                         {"66", "there is no such schedule"}}}},
+                        {{"65", "no tick after that time was skipped, or it is too far back"},
+                         {"66", "no such schedule"}}}},
           .examples = {{"fenceline schedule rewind nightly --to 2026-11-15T00:00:00Z",
-                        "what was skipped since then has another chance"}},
+                        "reopen what was skipped since then"}},
           .run = run_schedule_rewind};
 }
 
@@ -153,10 +154,10 @@ CommandSpec schedule_run_command() {
   return {.name = "schedule run",
           .summary = "Enqueue a job of a schedule now, besides its ticks",
           .details = "Prints the job's id.",
-          .arguments = {{"NAME", "its name"}},
+          .arguments = {{"NAME", "name of the schedule"}},
           .options = with_act_options(),
           .sections = {exit_section()},
-          .examples = {{"fenceline job wait $(fenceline schedule run nightly)", "once by hand"}},
+          .examples = {{"fenceline job wait $(fenceline schedule run nightly)", "run it once by hand and wait"}},
           .run = run_schedule_run};
 }
 

@@ -38,7 +38,7 @@ Result<ReconcileReport> reconcile(Invocation& invocation, const std::vector<Name
 
 Result<int> run_schedule_import(Invocation& invocation) {
   if (!invocation.has("--queue"))
-    return std::unexpected(usage_error("--queue is missing; name the queue that the commands go to"));
+    return std::unexpected(usage_error("--queue is missing; name the queue for the commands"));
   const Result<ScheduleSpec> base = spec_from_options(invocation);
   if (!base) return std::unexpected(base.error());
   const Result<Act> act = act_of(invocation);
@@ -62,13 +62,13 @@ Result<int> run_schedule_import(Invocation& invocation) {
   } else {
     for (const std::string& name : report->added) print_line(name + (dry ? " would be added" : " added"));
     for (const std::string& name : report->changed) print_line(name + (dry ? " would be changed" : " changed"));
-    for (const std::string& name : report->same) print_line(name + (dry ? " would stay as it is" : " unchanged"));
+    for (const std::string& name : report->same) print_line(name + (dry ? " would stay unchanged" : " unchanged"));
   }
   if (report->failed.empty()) return kExitOk;
   const auto& [name, error] = report->failed.front();
   return fail(error.code, "schedule " + name + ": " + error.message + "; " + std::to_string(report->failed.size()) +
                               " of " + std::to_string(crontab->schedules.size()) +
-                              " stay as they are, run it again for these");
+                              " were not changed; run it again for these");
 }
 
 }  // namespace
@@ -76,31 +76,33 @@ Result<int> run_schedule_import(Invocation& invocation) {
 CommandSpec schedule_import_command() {
   std::vector<OptionSpec> options =
       schedule_options({"queue", "tz", "catch_up", "window", "cap", "overlap", "jitter", "max_attempts", "timeout"});
-  options.push_back({"--dry-run", "", "say what it would do, and change nothing"});
-  return {.name = "schedule import",
-          .summary = "Make a schedule from each line of a crontab",
-          .details = "The payload of the jobs holds the command. If a line is wrong, nothing changes.",
-          .arguments = {{"FILE", "what 'crontab -l' prints; - for stdin"}},
-          .options = with_act_options(std::move(options)),
-          .sections = {{"A line becomes",
-                        {{"a name",
-                          "the command's first word and six letters of a hash of the command: the same again, at "
-                          "whatever time and place in the file, is the same schedule"},
-                         {"a payload",
-                          "{\"command\": ...}, and \"stdin\" for what follows a %; a handler such as sh -c 'jq -r "
-                          ".command | sh' runs it"},
-                         {"a zone", "of CRON_TZ=ZONE above it, else of --tz; it is not guessed"}}},
-                       {"What is left out",
-                        {{"NAME=VALUE", "is named on stderr"},
-                         {"@reboot", "is no tick, and refused"},
-                         {"a user", "in a sixth field, as /etc/crontab has it, is not known: take it off"}}},
-                       {"Exit status",
-                        {{"65", "a line is not possible; the message names it, and nothing was changed"},
-                         {"66", "there is no such file"}}}},
-          .examples = {{"fenceline schedule import tab --queue cron --tz Europe/Berlin --dry-run", "what would it do?"},
-                       {"crontab -l | fenceline schedule import - --queue cron --tz Europe/Berlin", "all of yours"},
-                       {"fenceline work cron -- sh -c 'jq -r .command | sh'", "and who runs them"}},
-          .run = run_schedule_import};
+  options.push_back({"--dry-run", "", "show what would change, and change nothing"});
+  return {
+      .name = "schedule import",
+      .summary = "Make a schedule from each line of a crontab",
+      .details = "The payload of the jobs holds the command. If a line is wrong, nothing changes.",
+      .arguments = {{"FILE", "output of 'crontab -l'; - for stdin"}},
+      .options = with_act_options(std::move(options)),
+      .sections = {{"A line becomes",
+                    {{"a name",
+                      "the command's first word and six letters of a hash of the command: the same command is the same "
+                      "schedule, wherever it is in the file"},
+                     {"a payload",
+                      "{\"command\": ...}, and \"stdin\" for what follows a %; a handler such as sh -c 'jq -r "
+                      ".command | sh' runs it"},
+                     {"a zone", "from CRON_TZ=ZONE above the line, else from --tz; never guessed"}}},
+                   {"What is not imported",
+                    {{"NAME=VALUE", "named on stderr"},
+                     {"@reboot", "not supported; refused"},
+                     {"a user", "a sixth field with a user, as in /etc/crontab, is not supported: remove it"}}},
+                   {"Exit status",
+                    {{"65", "a line is invalid; the message names it, and nothing was changed"},
+                     {"66", "no such file"}}}},
+      .examples = {{"fenceline schedule import tab --queue cron --tz Europe/Berlin --dry-run", "show what it would do"},
+                   {"crontab -l | fenceline schedule import - --queue cron --tz Europe/Berlin",
+                    "import your own crontab"},
+                   {"fenceline work cron -- sh -c 'jq -r .command | sh'", "run the imported commands"}},
+      .run = run_schedule_import};
 }
 
 }  // namespace fenceline::cli

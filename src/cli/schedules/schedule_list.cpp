@@ -50,7 +50,7 @@ Result<Asked> asked(Invocation& invocation) {
   const std::string name = invocation.argument("NAME");
   const bool tried = invocation.has("--cron") || invocation.has("--every");
   if (tried == !name.empty())
-    return std::unexpected(usage_error("name a schedule, or try a rule with --cron or --every; one of them"));
+    return std::unexpected(usage_error("name a schedule, or try a rule with --cron or --every"));
   if (name.empty()) {
     ScheduleSpec any;
     any.queue = "any";
@@ -60,7 +60,7 @@ Result<Asked> asked(Invocation& invocation) {
     return Asked{*spec, *rule_of(*spec), invocation.runtime->wall_now()};
   }
   if (invocation.has("--tz") || invocation.has("--anchor"))
-    return std::unexpected(usage_error("--tz and --anchor go with --cron or --every; the schedule has its own"));
+    return std::unexpected(usage_error("--tz and --anchor need --cron or --every; a schedule has its own"));
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   Result<FoundSchedule> found = find_schedule(invocation, **store, name);
@@ -95,20 +95,19 @@ Result<int> run_schedule_next(Invocation& invocation) {
   }
   print_table(table);
   flush_output();
-  if (table.rows.empty()) tell("fenceline: there is no tick ahead");
-  if (of->paused) tell("fenceline: it is paused: these are skipped unless it is resumed before");
+  if (table.rows.empty()) tell("fenceline: there is no future tick");
+  if (of->paused) tell("fenceline: the schedule is paused: these ticks are skipped unless it is resumed before");
   return kExitOk;
 }
 
 }  // namespace
 
 CommandSpec schedule_list_command() {
-  return {
-      .name = "schedule list",
-      .summary = "List schedules: rule, queue, next and last tick",
-      .examples = {{"fenceline schedule list", "what fires when"},
-                   {"fenceline schedule list --json | jq '.schedules[] | select(.paused)'", "those that are paused"}},
-      .run = run_schedule_list};
+  return {.name = "schedule list",
+          .summary = "List schedules: rule, queue, next and last tick",
+          .examples = {{"fenceline schedule list", "all schedules"},
+                       {"fenceline schedule list --json | jq '.schedules[] | select(.paused)'", "paused schedules"}},
+          .run = run_schedule_list};
 }
 
 CommandSpec schedule_show_command() {
@@ -116,34 +115,34 @@ CommandSpec schedule_show_command() {
           .summary = "Show one schedule and the payload of its jobs",
           .arguments = {{"NAME", "its name"}},
           .sections = {{"Fields",
-                        {{"next", "the first tick that has not ended, as fired or as skipped"},
-                         {"last_fired", "no tick after it ever fired"},
-                         {"resolved_to", "every tick up to here has ended"},
-                         {"counts_from", "since when it is what it is: a rewind goes back no further"}}},
-                       {"Exit status", {{"66", "there is no such schedule"}}}},
-          .examples = {{"fenceline schedule show nightly", "all about it"}},
+                        {{"next", "the first tick that has neither fired nor been skipped"},
+                         {"last_fired", "the last tick that fired; none fired after it"},
+                         {"resolved_to", "every tick up to here has fired or been skipped"},
+                         {"counts_from", "time of the last edit: a rewind goes back no further"}}},
+                       {"Exit status", {{"66", "no such schedule"}}}},
+          .examples = {{"fenceline schedule show nightly", "all its settings"}},
           .run = run_schedule_show};
 }
 
 CommandSpec schedule_next_command() {
-  std::vector<OptionSpec> options{{"--count", "N", "how many, 1 to 1000; default 10"},
-                                  {"--from", "TIME", "those after this moment; default now"}};
+  std::vector<OptionSpec> options{{"--count", "N", "number of ticks, 1 to 1000; default 10"},
+                                  {"--from", "TIME", "ticks after this time; default now"}};
   for (OptionSpec& option : schedule_options({"cron", "every", "anchor", "tz"})) options.push_back(std::move(option));
-  return {
-      .name = "schedule next",
-      .summary = "Show the next ticks of a schedule, or of a rule to try",
-      .details = "Times are shown in UTC and in the schedule's time zone.",
-      .arguments = {{.name = "NAME",
-                     .help = "its name; none to try --cron or --every, which needs no store",
-                     .required = false}},
-      .options = options,
-      .sections = {{"Exit status",
-                    {{"65", "the expression or the zone is not possible; the message says which field, and what is"},
-                     {"66", "there is no such schedule"}}}},
-      .examples = {{"fenceline schedule next nightly --count 3", "when does it run?"},
-                   {"fenceline schedule next --cron '30 2 * * *' --tz Europe/Berlin",
-                    "try a rule; --from a day before the clocks change shows what becomes of it then"}},
-      .run = run_schedule_next};
+  return {.name = "schedule next",
+          .summary = "Show the next ticks of a schedule, or of a rule to try",
+          .details = "Times are shown in UTC and in the schedule's time zone.",
+          .arguments = {{.name = "NAME",
+                         .help = "name of the schedule; omit it to try --cron or --every, which needs no store",
+                         .required = false}},
+          .options = options,
+          .sections = {{"Exit status",
+                        {{"65",
+                          "the expression or the time zone is invalid; the message names the field and what is valid"},
+                         {"66", "no such schedule"}}}},
+          .examples = {{"fenceline schedule next nightly --count 3", "its next three ticks"},
+                       {"fenceline schedule next --cron '30 2 * * *' --tz Europe/Berlin",
+                        "try a rule; --from a day before the clocks change shows what happens then"}},
+          .run = run_schedule_next};
 }
 
 }  // namespace fenceline::cli
