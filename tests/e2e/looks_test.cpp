@@ -184,7 +184,7 @@ TEST(Workers, OneThatIsGoneIsCalledSoAndIsNotTold) {
   EXPECT_TRUE(has(place.fenceline({"workers", "list"}).out, "\tgone\t"));
   const Ended all = place.fenceline({"workers", "stop", "--all"});
   EXPECT_EQ(all.out, "");
-  EXPECT_TRUE(has(all.err, "1 worker left out")) << all.err;
+  EXPECT_TRUE(has(all.err, "1 worker skipped")) << all.err;
 }
 
 TEST(Work, TheGuardianOfACommandIsFoundByOurName) {

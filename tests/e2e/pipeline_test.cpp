@@ -196,7 +196,7 @@ TEST(Pipeline, HoldMoveRejectAndReleaseByPeople) {
   const std::string id = item(place);
   EXPECT_EQ(place.fenceline({"stage", "hold", id, "--as", "bo", "--reason", "ask legal"}).out,
             id + " is at ready, waiting; waits for bo to release it (ask legal)\n");
-  EXPECT_TRUE(has(place.fenceline({"stage", "hold", id}).out, "as asked for already"));
+  EXPECT_TRUE(has(place.fenceline({"stage", "hold", id}).out, "nothing to change"));
   work(place, "ready", "touch worked");
   EXPECT_FALSE(std::filesystem::exists(place.file("worked")));
   EXPECT_EQ(place.fenceline({"stage", "release", id}).status, 0);
@@ -221,17 +221,17 @@ TEST(Pipeline, ABadFileIsOneLineWithItsLineAndTheKeyThatWasMeant) {
   };
   const std::string head = "[pipeline]\nname = \"docs\"\nstages = [\"a\", \"b\"]\n";
   bad("", "no [pipeline]");
-  bad("[pipeline\n", "bad.toml:1: this is no TOML");
+  bad("[pipeline\n", "bad.toml:1: not valid TOML");
   bad("[pipeline]\nstages = [\"a\"]\n", "pipeline.name is missing");
   bad("[pipelines]\n", "did you mean 'pipeline'?");
   bad(head + "loop = 3\n", "bad.toml:4: unknown key 'pipeline.loop'; did you mean 'pipeline.loops'?");
   bad(head + "[stage.c]\n", "stage 'c' is not in pipeline.stages");
   bad(head + "[stage.b]\ntimout = \"1m\"\n", "did you mean 'stage.b.timeout'?");
-  bad(head + "[stage.b]\nttl = 30\n", "stage.b.ttl is no text");
+  bad(head + "[stage.b]\nttl = 30\n", "stage.b.ttl must be a quoted string");
   bad(head + "[stage.b]\nttl = \"30\"\n", "stage.b.ttl '30'");
-  bad(head + "[stage.b]\nattempts = 0\n", "stage.b.attempts is not possible");
-  bad(head + "[stage.b]\ngate = \"approval\"\n", "gate is no table");
-  bad(head + "[stage.b]\ngate = {}\n", "an approval or a check, one of them");
+  bad(head + "[stage.b]\nattempts = 0\n", "stage.b.attempts is not valid");
+  bad(head + "[stage.b]\ngate = \"approval\"\n", "gate is not a table");
+  bad(head + "[stage.b]\ngate = {}\n", "must be either an approval or a check");
   bad(head + "[stage.b]\ngate = { approval = { by = [\"ana\"] } }\n", "count is missing");
   bad(head + "[stage.b]\ngate = { approval = { count = 1, then = \"reject\" } }\n", "within");
   bad(head + "[stage.b]\ngate = { approval = { count = 1, within = \"1d\", then = \"rejct\" } }\n",
@@ -293,7 +293,7 @@ TEST(Pipeline, ShowEditAndRemove) {
   refused(place, {"pipeline", "remove", "docs"}, 65, "1 unfinished item");
   const Ended forced = place.fenceline({"pipeline", "apply", "docs.toml", "--force"});
   EXPECT_EQ(forced.status, 0) << forced.err;
-  EXPECT_TRUE(has(forced.err, "1 item at 'review', which is no stage of docs now")) << forced.err;
+  EXPECT_TRUE(has(forced.err, "1 item at 'review', which is not a stage of docs now")) << forced.err;
   const Json stray = board(place)["items"][0];
   EXPECT_TRUE(has(stray["waits_for"], "a person to move it")) << stray;
   EXPECT_TRUE(explained(place, stray["id"]).contains("no_stage"));

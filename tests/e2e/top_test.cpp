@@ -118,12 +118,12 @@ TEST(Top, PanesFilterSortHelpAndPauseAreAKeyEach) {
   tmux.press("Tab");
   EXPECT_TRUE(tmux.shows("2 workers")) << tmux.picture();
   tmux.press("?");
-  EXPECT_TRUE(tmux.shows("Nothing is changed from here")) << tmux.picture();
+  EXPECT_TRUE(tmux.shows("This view changes nothing")) << tmux.picture();
   tmux.press("0");
   tmux.press("0");
   EXPECT_TRUE(tmux.shows("3 locks")) << tmux.picture();
   tmux.press("p");
-  ASSERT_TRUE(tmux.shows("stands still")) << tmux.picture();
+  ASSERT_TRUE(tmux.shows("[paused: p]")) << tmux.picture();
   ASSERT_EQ(place.fenceline({"enqueue", "mail"}).status, 0);
   EXPECT_TRUE(tmux.shows("jobs 3 ready"));
   tmux.press("p");
@@ -207,7 +207,7 @@ TEST(Top, AStoreThatGoesAwayIsSaidAndItsReturnIsSeen) {
   ASSERT_TRUE(tmux.shows("jobs 1 ready")) << tmux.picture();
   server->signal(SIGKILL);
   server->wait();
-  EXPECT_TRUE(tmux.shows("the store is away since")) << tmux.picture();
+  EXPECT_TRUE(tmux.shows("the store has been unreachable since")) << tmux.picture();
   EXPECT_TRUE(tmux.shows("1 queues  1")) << tmux.picture();  // as it was last seen
   server = redis_in(place);
   EXPECT_TRUE(tmux.does_not_show("the store is away")) << tmux.picture();

@@ -45,23 +45,24 @@ CommandSpec config_show_command() {
   return {.name = "config show",
           .summary = "Show the settings in force and where they come from",
           .details = "A setting comes from an option, the environment, fenceline.toml or the default.",
-          .options = {{"--origin", "", "and where each one comes from"}},
+          .options = {{"--origin", "", "show where each setting comes from"}},
           .sections = {{"fenceline.toml",
-                        {{"store, namespace", "as the options of that name; a relative store lies beside the file"},
-                         {"gates", "the folder of write gates; default the store's file and '-gates'"},
+                        {{"store, namespace",
+                          "as the options with these names; a relative store path is relative to the file"},
+                         {"gates", "folder of the write gates; default the store's file name with '-gates'"},
                          {"[work]", "ttl, concurrency, grace (--drain-timeout)"},
                          {"[trace]",
-                          "endpoint (http://HOST:4318, a collector of OpenTelemetry), service; without an endpoint "
-                          "there are no traces"},
+                          "endpoint (http://HOST:4318, an OpenTelemetry collector), service; without an endpoint there "
+                          "are no traces"},
                          {"[enqueue]", "priority, max_attempts, timeout, backoff, backoff_max"},
                          {"[lock.NAME]",
                           "a lock class, for 'lock --class NAME': pattern, ttl, renewal, failures, wait, contention, "
-                          "on_acquire_error, on_renewal_error, on_release_error, hold_at_least, delay, every; "
-                          "job, loop, run and writer are there without it"},
+                          "on_acquire_error, on_renewal_error, on_release_error, hold_at_least, delay, every; job, "
+                          "loop, run and writer are built in"},
                          {"[schedule.NAME]",
-                          "a schedule, which 'work' adds or edits when it starts, and never removes: cron or every, "
-                          "queue, tz and what else 'schedule add' has, with _ for -; tags = \"a,b\""}}}},
-          .examples = {{"fenceline config show --origin", "why does it use that store?"}},
+                          "a schedule, which 'work' adds or changes when it starts, and never removes: cron or every, "
+                          "queue, tz and the other options of 'schedule add', with _ for -; tags = \"a,b\""}}}},
+          .examples = {{"fenceline config show --origin", "find out why it uses that store"}},
           .run = run_config_show};
 }
 

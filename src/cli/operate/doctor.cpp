@@ -33,7 +33,7 @@ Finding failed(std::string name, const Error& error) {
           FindingStatus::bad,
           text.substr(0, cut),
           std::move(remedy),
-          "nothing is granted, renewed or recorded while it lasts: workers stop what they hold, and wait",
+          "nothing can be claimed, renewed or recorded meanwhile: workers stop their jobs and wait",
           {}};
 }
 
@@ -45,7 +45,7 @@ Finding clock_finding(WallTime now) {
           sane ? FindingStatus::ok : FindingStatus::bad,
           "wall clock says " + format_time(now),
           sane ? "" : "timedatectl set-ntp true",
-          sane ? "" : "fences are minted from the clock",
+          sane ? "" : "fences are derived from the clock",
           {}};
 }
 
@@ -59,7 +59,7 @@ Result<Finding> read_finding(const Invocation& invocation, Store& store) {
                  quick ? FindingStatus::ok : FindingStatus::warning,
                  "one read took " + format_duration(took),
                  quick ? "" : "iostat -x 1",
-                 quick ? "" : "claims and renewals are as slow",
+                 quick ? "" : "claims and renewals are just as slow",
                  {}};
 }
 
@@ -163,15 +163,14 @@ CommandSpec doctor_command() {
           .details =
               "Checks the store, its settings, its workers and the work in it. Says what the store guarantees, since "
               "when each problem exists and why it matters.",
-          .options = {{"--all-namespaces", "", "look at the work of every namespace, the first 100"},
-                      pipeline_file_option()},
+          .options = {{"--all-namespaces", "", "check every namespace, at most the first 100"}, pipeline_file_option()},
           .sections = {{"Exit status",
-                        {{"0", "nothing is bad; there may be warnings: what may end by itself, or what somebody meant"},
-                         {"1", "something is bad: it needs a person"}}}},
-          .examples = {{"fenceline doctor", "is all well?"},
-                       {"fenceline doctor --require B", "and is the store as safe as we need?"},
+                        {{"0", "nothing is bad; there may be warnings, which may pass by themselves or be intended"},
+                         {"1", "something is bad and needs a person"}}}},
+          .examples = {{"fenceline doctor", "is everything all right?"},
+                       {"fenceline doctor --require B", "also check that the store is safe enough"},
                        {"fenceline doctor --json | jq '.findings[] | select(.status != \"ok\")'",
-                        "what is not, for a script"}},
+                        "problems only, for a script"}},
           .run = run_doctor};
 }
 

@@ -154,8 +154,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, WallTime now, int width, 
   out += "\n" + std::to_string(bad) + " bad, " + counted(static_cast<std::int64_t>(warnings), "warning") + ", " +
          std::to_string(number_of(diagnosis, FindingStatus::ok)) + " ok\n";
   if (diagnosis.cut)
-    out +=
-        folded("There is more than was looked at: a doctor must come to an end.", 0, static_cast<std::size_t>(width));
+    out += folded("Not everything was checked: a check stops at its limit.", 0, static_cast<std::size_t>(width));
   return out;
 }
 

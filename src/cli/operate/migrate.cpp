@@ -11,7 +11,7 @@ namespace {
 // Nobody is asked: the script is for somebody who may read it first.
 Result<int> print_grants(const Invocation& invocation, const std::string& role) {
   if (!postgres::is_postgres_url(invocation.store_url))
-    return std::unexpected(usage_error("--grants-for is about roles of PostgreSQL; a file has owners and modes"));
+    return std::unexpected(usage_error("--grants-for works only with PostgreSQL; a file has owners and modes"));
   const Result<postgres::Dsn> dsn = postgres::parse_dsn(invocation.store_url);
   if (!dsn) return std::unexpected(usage_error(dsn.error().message));
   const Result<std::string> script = postgres::grants_for(*dsn, role);
@@ -38,16 +38,16 @@ Result<int> run_migrate(Invocation& invocation) {
 }  // namespace
 
 CommandSpec migrate_command() {
-  return {
-      .name = "migrate",
-      .summary = "Set up an empty store, or upgrade an older one",
-      .details = "Running it again changes nothing.",
-      .options = {{"--grants-for", "ROLE",
-                   "change nothing: print the SQL that gives a PostgreSQL role what a worker needs"}},
-      .examples = {{"fenceline migrate --store sqlite:/var/lib/app/fenceline.db",
-                    "make the store before anything uses it"},
-                   {"fenceline migrate --grants-for app | psql app_db", "then let a role work that does not own it"}},
-      .run = run_migrate};
+  return {.name = "migrate",
+          .summary = "Set up an empty store, or upgrade an older one",
+          .details = "Running it again changes nothing.",
+          .options = {{"--grants-for", "ROLE",
+                       "change nothing: print the SQL that grants a PostgreSQL role what a worker needs"}},
+          .examples = {{"fenceline migrate --store sqlite:/var/lib/app/fenceline.db",
+                        "create the store before anything uses it"},
+                       {"fenceline migrate --grants-for app | psql app_db",
+                        "then grant access to a role that does not own it"}},
+          .run = run_migrate};
 }
 
 }  // namespace fenceline::cli

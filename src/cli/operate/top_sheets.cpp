@@ -219,7 +219,7 @@ Sheet findings(const TopState& state, const TopModel& model) {
   const auto ok = std::ranges::count(state.findings, FindingStatus::ok, &Finding::status);
   Sheet sheet{.pane = TopPane::findings,
               .name = "findings",
-              .none = state.findings.empty() ? "not looked yet" : "all is well: " + std::to_string(ok) + " checks"};
+              .none = state.findings.empty() ? "not checked yet" : "all healthy: " + std::to_string(ok) + " checks"};
   sheet.columns = {{.name = "check", .whole = true},
                    {.name = "status", .whole = true},
                    {.name = "since", .right = true},

@@ -36,12 +36,12 @@ Lines split(const std::string& text) {
 // Two lines: of what, and how much of it.
 Lines head(const TopState& state, const TopModel& model, bool colour) {
   std::string first = bold("fenceline top", colour);
-  if (model.paused) first += "  " + bold("[stands still: p]", colour);
+  if (model.paused) first += "  " + bold("[paused: p]", colour);
   if (!model.filter.empty() && !model.typing) first += "  " + bold("[only /" + printable(model.filter) + "]", colour);
   first += "  " + format_time(state.at).substr(11, 8) + "Z  namespace " + printable(state.ns) + "  class " +
            state.guarantee + "  " + printable(state.store);
   if (!state.away.empty())
-    return {alarming("the store is away since " + format_time(state.at).substr(11, 8) +
+    return {alarming("the store has been unreachable since " + format_time(state.at).substr(11, 8) +
                          "Z: " + printable(one_line(state.away)),
                      colour),
             first};
@@ -55,23 +55,23 @@ Lines head(const TopState& state, const TopModel& model, bool colour) {
                      of(JobState::waiting) + " waiting " + of(JobState::dead) + " dead; " +
                      counted(static_cast<std::int64_t>(state.workers.size()), "worker") + "; " +
                      counted(static_cast<std::int64_t>(state.locks.size()), "lock") + ", " +
-                     counted(waiters, "waiter") + (state.cut ? "; not all is shown" : "")};
+                     counted(waiters, "waiter") + (state.cut ? "; not everything is shown" : "")};
 }
 
 Lines help() {
   return {"keys",
-          "  q         ends it, as Ctrl-C does",
-          "  1 to 5    one pane alone: queues, workers, locks, schedules, findings",
-          "  0, Esc    all of them",
-          "  tab       the next one",
-          "  up, down  points at a row; what can be done about it stands below. Also",
+          "  q         quit, as Ctrl-C does",
+          "  1 to 5    show one pane: queues, workers, locks, schedules, findings",
+          "  0, Esc    show all panes",
+          "  tab       show the next pane",
+          "  up, down  select a row; the command to act on it is shown below. Also",
           "            j, k, PgUp, PgDn, Home, End",
-          "  s         another order",
-          "  /         shows only what has the text in it that you type; Esc ends that",
-          "  p         the picture stands still; p again, and it goes on",
+          "  s         change the order",
+          "  /         filter by the text you type; Esc ends it",
+          "  p         pause and resume the display",
           "",
-          "Nothing is changed from here: type the commands that it shows.",
-          "Any key goes back."};
+          "This view changes nothing: run the commands that it shows.",
+          "Press any key to go back."};
 }
 
 std::string title(const Sheet& sheet, std::size_t shown, bool colour) {
@@ -147,7 +147,7 @@ std::string advice(const TopState& state, const TopModel& model, const std::vect
 }
 
 std::string keys_line(const TopModel& model) {
-  if (model.typing) return "only what has this in it: /" + printable(model.filter) + "_";
+  if (model.typing) return "filter: /" + printable(model.filter) + "_";
   return "q quit  ? help  p pause  / filter  tab 1-5 panes  s sort";
 }
 

@@ -159,7 +159,7 @@ TEST(TopView, AStoreThatIsAwayIsSaidAboveWhatWasLastSeen) {
   TopState state = busy();
   state.away = "the server\nis not there";
   const std::vector<std::string> lines = top_lines(state, {}, {.width = 100, .height = 40});
-  EXPECT_EQ(lines[0], "the store is away since 12:03:11Z: the server is not there");
+  EXPECT_EQ(lines[0], "the store has been unreachable since 12:03:11Z: the server is not there");
   EXPECT_TRUE(shows(text_of(lines), "mail"));
 }
 
@@ -183,7 +183,7 @@ TEST(TopView, AnEmptyNamespaceSaysSo) {
                        .findings = {{"stale_jobs", FindingStatus::ok, "none", ""}}};
   const std::string text = text_of(top_lines(empty, {}, {.width = 80, .height = 24}));
   for (const char* what : {"1 queues  none has a job", "2 workers  none", "3 locks  none is held", "4 schedules  none",
-                           "5 findings  all is well: 1 checks"})
+                           "5 findings  all healthy: 1 checks"})
     EXPECT_TRUE(shows(text, what)) << what << " in\n" << text;
 }
 

@@ -62,9 +62,9 @@ CommandSpec trail_command() {
                          {"schedule_...",
                           "added, changed, paused, resumed, removed, rewound (where to), run (the job); by "
                           "'scheduler': the clock went back"},
-                         {"lock_broken", "by locks break: the lock, and the fence that was ended"},
-                         {"store_..., boot_...", "of the whole store, in every namespace's trail"}}}},
-          .examples = {{"fenceline trail --limit 20", "the last twenty acts"}},
+                         {"lock_broken", "by locks break: the lock and its fence"},
+                         {"store_..., boot_...", "the whole store; shown in every namespace"}}}},
+          .examples = {{"fenceline trail --limit 20", "the last twenty actions"}},
           .run = run_trail};
 }
 

@@ -37,14 +37,14 @@ Result<std::vector<std::string>> gone_owners(const Invocation& invocation, const
     if (!is_gone(row))
       return fail(Code::conflict, "worker " + printable(row.report.owner, 60) + " was seen " +
                                       format_duration(std::chrono::floor<std::chrono::seconds>(row.unseen)) +
-                                      " ago, within its ttl: it is not gone; 'fenceline workers stop' ends it");
+                                      " ago, within its ttl: it is not gone; 'fenceline workers stop' stops it");
     owners.push_back(row.report.owner);
   }
   // One that is not known is as asked for already: a repeat is ok, and a mistake in typing is told.
   if (typed != invocation.arguments.end()) {
     for (const std::string& owner : typed->second) {
       if (std::ranges::find(owners, owner) == owners.end())
-        tell("fenceline: no worker " + printable(owner, 60) + " is known; nothing to forget");
+        tell("fenceline: no worker " + printable(owner, 60) + " is known; there is nothing to forget");
     }
   }
   return owners;
@@ -52,7 +52,7 @@ Result<std::vector<std::string>> gone_owners(const Invocation& invocation, const
 
 Result<int> run_workers_forget(Invocation& invocation) {
   if (invocation.has("--gone") == invocation.arguments.contains("OWNER"))
-    return std::unexpected(usage_error("name workers, or give --gone; 'fenceline workers list' names them"));
+    return std::unexpected(usage_error("name workers, or pass --gone; 'fenceline workers list' lists them"));
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   const Result<std::vector<WorkerRow>> rows = (*store)->workers(invocation.ns);
@@ -91,12 +91,12 @@ CommandSpec workers_forget_command() {
   return {.name = "workers forget",
           .summary = "Remove workers that are gone from the list",
           .details = "Otherwise the list drops them after a day. Their leases expire on time either way.",
-          .arguments = {{"OWNER", "as 'fenceline workers list' names them", false, true}},
+          .arguments = {{"OWNER", "workers, as 'fenceline workers list' shows them", false, true}},
           .options = {{"--gone", "", "all workers of the namespace that are gone"}},
           .sections = {{"Exit status",
-                        {{"0", "they are not on the list, now or before"},
-                         {"65", "one of them was seen within its ttl: nothing is removed"}}}},
-          .examples = {{"fenceline workers forget --gone", "who died is dead, and 'doctor' need not say so any more"}},
+                        {{"0", "they are not on the list now"},
+                         {"65", "one of them was seen within its ttl: nothing was removed"}}}},
+          .examples = {{"fenceline workers forget --gone", "drop dead workers from the list and from 'doctor'"}},
           .run = run_workers_forget};
 }
 

@@ -91,12 +91,12 @@ std::string worker_json(const WorkerRow& row) {
 CommandSpec workers_list_command() {
   return {.name = "workers list",
           .summary = "List workers, when they were last seen and what they held",
-          .sections =
-              {{"Columns",
-                {{"order",
-                  "work, quiet or stop, as 'workers quiet' and its like said; gone: not seen for longer than its ttl"},
-                 {"held_then", "how many jobs it held when it was last seen: every third of its ttl"}}}},
-          .examples = {{"fenceline workers list", "who works here"},
+          .sections = {{"Columns",
+                        {{"order",
+                          "work, quiet or stop, as 'workers quiet', 'stop' and 'resume' set it; gone: not seen for "
+                          "longer than its ttl"},
+                         {"held_then", "jobs that it had when last seen (every third of its ttl)"}}}},
+          .examples = {{"fenceline workers list", "all workers"},
                        {"fenceline workers list --json | jq '.workers[].pid'", "their processes"}},
           .run = run_workers_list};
 }

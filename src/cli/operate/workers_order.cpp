@@ -23,22 +23,22 @@ Result<std::vector<std::string>> owners_of(const Invocation& invocation, Store& 
   // To act on the dead in silence would look as if somebody obeyed.
   if (gone > 0)
     tell("fenceline: " + counted(gone, "worker") +
-         " left out, not seen for longer than a lease: gone, see 'fenceline workers list'");
-  if (owners.empty()) tell("fenceline: no worker of namespace " + invocation.ns + " is alive; nobody was told");
+         " skipped: not seen for longer than a lease; see 'fenceline workers list'");
+  if (owners.empty()) tell("fenceline: no worker of namespace " + invocation.ns + " is alive; nothing was changed");
   return owners;
 }
 
 Error with_name(const Error& error, const std::string& owner) {
   if (error.code == Code::not_found)
-    return {error.code, "no worker '" + printable(owner, 60) + "' is known here; 'fenceline workers list' names them"};
+    return {error.code, "no worker '" + printable(owner, 60) + "' is known; 'fenceline workers list' lists them"};
   if (error.code == Code::refused)
-    return {Code::conflict, "worker " + printable(owner, 60) + " was told to stop, and ends; start another one"};
+    return {Code::conflict, "worker " + printable(owner, 60) + " was told to stop and is exiting; start another one"};
   return error;
 }
 
 Result<int> order(Invocation& invocation, WorkerOrder wanted) {
   if (invocation.has("--all") == invocation.arguments.contains("OWNER"))
-    return std::unexpected(usage_error("name workers, or give --all; 'fenceline workers list' names them"));
+    return std::unexpected(usage_error("name workers, or pass --all; 'fenceline workers list' lists them"));
   const Result<Act> act = act_of(invocation);
   if (!act) return std::unexpected(act.error());
   const auto store = invocation.open_store(false);
@@ -69,7 +69,7 @@ CommandSpec order_command(std::string name, std::string summary, std::string det
   return {.name = std::move(name),
           .summary = std::move(summary),
           .details = std::move(details),
-          .arguments = {{"OWNER", "as 'fenceline workers list' names them", false, true}},
+          .arguments = {{"OWNER", "workers, as 'fenceline workers list' shows them", false, true}},
           .options = with_act_options({{"--all", "", "all workers of the namespace that are not gone"}}),
           .examples = std::move(examples),
           .run = [wanted](Invocation& invocation) { return order(invocation, wanted); }};
@@ -86,7 +86,7 @@ CommandSpec workers_quiet_command() {
 CommandSpec workers_stop_command() {
   return order_command("workers stop", "Stop workers gracefully, as SIGTERM does",
                        "They finish the jobs they have, within their drain timeout, and exit.",
-                       {{"fenceline workers stop $OWNER", "one that runs somewhere else"}}, WorkerOrder::stop);
+                       {{"fenceline workers stop $OWNER", "stop a worker on another machine"}}, WorkerOrder::stop);
 }
 
 CommandSpec workers_resume_command() {

@@ -149,11 +149,10 @@ Result<int> run_board(Invocation& invocation) {
       print_table(board_table(*board));
     }
     flush_output();
-    if (board->more) tell("fenceline: there are more items; show more of them with --limit");
+    if (board->more) tell("fenceline: there are more items; raise --limit to see them");
   }
   if (specs.empty() && !invocation.json)
-    tell("fenceline: there is no pipeline in namespace " + invocation.ns +
-         "; make one with: fenceline pipeline apply FILE");
+    tell("fenceline: no pipeline in namespace " + invocation.ns + "; create one with: fenceline pipeline apply FILE");
   return kExitOk;
 }
 
@@ -164,22 +163,21 @@ CommandSpec board_command() {
       .name = "board",
       .summary = "Show items by stage, who has each and what it waits for",
       .details = "Shows how many items are at each stage, and every item that is unfinished or dead.",
-      .arguments = {{.name = "PIPELINE", .help = "its name; all of them if not given", .required = false}},
-      .options = {{"--all", "", "done and cancelled items too"},
-                  {"--payload", "", "the beginning of each payload as its title; else its key or tags"},
-                  {"--limit", "N", "so many items, 1 to 100000; default 1000"},
+      .arguments = {{.name = "PIPELINE", .help = "name of the pipeline; default all", .required = false}},
+      .options = {{"--all", "", "include done and cancelled items"},
+                  {"--payload", "", "show the start of each payload as its title, instead of its key or tags"},
+                  {"--limit", "N", "show at most N items, 1 to 100000; default 1000"},
                   pipeline_file_option()},
       .sections = {{"States",
-                    {{"ready", "for a worker of its stage"},
+                    {{"ready", "waits for a worker of its stage"},
                      {"running", "a worker has it"},
-                     {"waiting", "at the gate of its stage, or for a person"},
-                     {"checking", "the gate's check runs"},
-                     {"held", "by a person, or by a rule that asks for one; 'fenceline stage release' lets it go on"},
-                     {"dead", "failed for good; 'fenceline job retry' runs its stage again"}}},
-                   {"Exit status", {{"66", "there is no such pipeline"}}}},
-      .examples = {{"fenceline board docs", "who waits for whom"},
-                   {"fenceline board docs --json | jq -c '.items[] | [.id, .waits_for]'",
-                    "what each of them waits for"}},
+                     {"waiting", "waits for the entry condition of its stage, or for a person"},
+                     {"checking", "the check of its entry condition runs"},
+                     {"held", "on hold, by a person or by a rule; 'fenceline stage release' continues it"},
+                     {"dead", "no attempts left; 'fenceline job retry' runs its stage again"}}},
+                   {"Exit status", {{"66", "no such pipeline"}}}},
+      .examples = {{"fenceline board docs", "all pipelines"},
+                   {"fenceline board docs --json | jq -c '.items[] | [.id, .waits_for]'", "what each item waits for"}},
       .run = run_board};
 }
 

@@ -14,8 +14,8 @@ namespace {
 // A person who leaves items behind is told which.
 void tell_stranded(const ApplyReport& report, const std::string& name) {
   for (const auto& [stage, count] : report.stranded)
-    tell("fenceline: " + counted(count, "item") + " at '" + stage + "', which is no stage of " + name +
-         " now: 'fenceline board " + name + "' names them, 'fenceline stage move' moves them");
+    tell("fenceline: " + counted(count, "item") + " at '" + stage + "', which is not a stage of " + name +
+         " now: 'fenceline board " + name + "' lists them, 'fenceline stage move' moves them");
 }
 
 Result<int> run_pipeline_apply(Invocation& invocation) {
@@ -41,7 +41,7 @@ Result<int> run_pipeline_apply(Invocation& invocation) {
     std::string stages;
     for (const std::string& name : spec->names()) stages += (stages.empty() ? "" : " -> ") + name;
     print_line(spec->name + " " + done + ": " + stages +
-               (report->refitted > 0 ? "; " + counted(report->refitted, "item") + " at gates moved" : ""));
+               (report->refitted > 0 ? "; " + counted(report->refitted, "item") + " at entry conditions moved" : ""));
   }
   flush_output();
   tell_stranded(*report, spec->name);
@@ -90,46 +90,47 @@ Result<int> run_pipeline_remove(Invocation& invocation) {
   PipelineActs acts(*invocation.runtime, **store, invocation.ns, invocation.stop);
   if (auto ok = acts.remove(name, invocation.has("--force"), *act); !ok) return std::unexpected(ok.error());
   if (invocation.json) print_line(Json{{"name", name}, {"removed", true}}.dump());
-  else print_line(name + " is removed; its queue stays, as one without stages");
+  else print_line(name + " is removed; its queue stays, without stages");
   return kExitOk;
 }
 
 }  // namespace
 
 CommandSpec pipeline_apply_command() {
-  return {.name = "pipeline apply",
-          .summary = "Create or change a pipeline from a file",
-          .details =
-              "The file lists the stages in order and the entry condition of each. The items are the jobs of the queue "
-              "with the pipeline's name.",
-          .arguments = {{"FILE", "TOML, or - for stdin; docs/pipelines.md explains it all"}},
-          .options = with_act_options(
-              {history_option(),
-               {"--force", "", "also if items are at stages that the file does not have any more: people move them"}}),
-          .sections = {{"The file",
-                        {{"[pipeline]",
-                          "name = \"docs\", stages = [\"ready\", \"review\", \"publish\"]; loops = 3: so often an item "
-                          "goes back before a person is asked; critical = true: never on a store without fences"},
-                         {"[stage.NAME]",
-                          "ttl, timeout, attempts, concurrency: of the work there; moves = [\"ready\"]: where a person "
-                          "may move an item from there, any earlier stage and the next one if not given"},
-                         {"gate of a stage", "left out: items are let in as they come"},
-                         {"an approval",
-                          "gate = { approval = { count = 1, by = [\"ana\"], within = \"2d\", then = \"reject\" } }; "
-                          "all but count may be left out; then is reject, approve or hold"},
-                         {"a check",
-                          "gate = { check = [\"cmd\", \"arg\"], every = \"1m\" }: exit 0 lets the item in, 65 sends it "
-                          "back, all else asks again; run by workers with --run-checks"}}},
-                       {"An edit",
-                        {{"while items are in it",
-                          "they stay where they are; those at a gate are looked at by the new rule at once. The same "
-                          "file again changes nothing"}}},
-                       {"Exit status", {{"65", "the file is wrong, or items would be left at no stage"}}}},
-          .examples = {{"fenceline pipeline apply docs.toml",
-                        "then: fenceline enqueue docs, fenceline work docs --stage ready -- ./write"},
-                       {"fenceline pipeline apply docs.toml --reason 'two reviewers now'",
-                        "'fenceline trail' says who and why"}},
-          .run = run_pipeline_apply};
+  return {
+      .name = "pipeline apply",
+      .summary = "Create or change a pipeline from a file",
+      .details =
+          "The file lists the stages in order and the entry condition of each. The items are the jobs of the queue "
+          "with the pipeline's name.",
+      .arguments = {{"FILE", "TOML file, or - for stdin; see docs/pipelines.md"}},
+      .options = with_act_options(
+          {history_option(),
+           {"--force", "", "apply it even if items are at stages that the file no longer has; move them by hand"}}),
+      .sections = {{"The file",
+                    {{"[pipeline]",
+                      "name = \"docs\", stages = [\"ready\", \"review\", \"publish\"]; loops = 3: how often an item "
+                      "may be sent back before it is put on hold; critical = true: never on a store without fences"},
+                     {"[stage.NAME]",
+                      "ttl, timeout, attempts, concurrency: for the work at this stage; moves = [\"ready\"]: stages "
+                      "that a person may move an item to from here; default any earlier stage and the next one"},
+                     {"entry condition", "omitted: items enter as they come"},
+                     {"an approval",
+                      "gate = { approval = { count = 1, by = [\"ana\"], within = \"2d\", then = \"reject\" } }; only "
+                      "count is required; then is reject, approve or hold"},
+                     {"a check",
+                      "gate = { check = [\"cmd\", \"arg\"], every = \"1m\" }: exit 0 lets the item in, 65 sends it "
+                      "back, anything else asks again later; run by workers with --run-checks"}}},
+                   {"Changing a pipeline",
+                    {{"while items are in it",
+                      "they stay where they are; the new entry conditions apply at once. Applying the same file again "
+                      "changes nothing"}}},
+                   {"Exit status", {{"65", "the file is invalid, or items would be at no stage"}}}},
+      .examples = {{"fenceline pipeline apply docs.toml",
+                    "then: fenceline enqueue docs, fenceline work docs --stage ready -- ./write"},
+                   {"fenceline pipeline apply docs.toml --reason 'two reviewers now'",
+                    "'fenceline trail' shows who and why"}},
+      .run = run_pipeline_apply};
 }
 
 CommandSpec pipeline_show_command() {
@@ -137,24 +138,24 @@ CommandSpec pipeline_show_command() {
       .name = "pipeline show",
       .summary = "List pipelines, or show the stages of one",
       .details = "Shows each stage's entry condition, ttl, timeout, attempts and concurrency.",
-      .arguments = {{.name = "NAME", .help = "its name; all of them if not given", .required = false}},
-      .sections = {{"Exit status", {{"66", "there is no such pipeline"}}}},
-      .examples = {{"fenceline pipeline show", "which there are"},
-                   {"fenceline pipeline show docs --json | jq '.stages[].gate'", "what lets an item into each stage"}},
+      .arguments = {{.name = "NAME", .help = "name of the pipeline; default all", .required = false}},
+      .sections = {{"Exit status", {{"66", "no such pipeline"}}}},
+      .examples = {{"fenceline pipeline show", "all pipelines"},
+                   {"fenceline pipeline show docs --json | jq '.stages[].gate'", "the entry condition of each stage"}},
       .run = run_pipeline_show};
 }
 
 CommandSpec pipeline_remove_command() {
-  return {
-      .name = "pipeline remove",
-      .summary = "Remove a pipeline; its queue and jobs stay",
-      .details = "Refused while items are unfinished.",
-      .arguments = {{"NAME", "its name"}},
-      .options = with_act_options(
-          {history_option(), {"--force", "", "also with unfinished items: they stay at their stages, as plain jobs"}}),
-      .sections = {{"Exit status", {{"65", "it has unfinished items"}, {"66", "there is no such pipeline"}}}},
-      .examples = {{"fenceline pipeline remove docs --reason 'moved to the tracker'", "gone"}},
-      .run = run_pipeline_remove};
+  return {.name = "pipeline remove",
+          .summary = "Remove a pipeline; its queue and jobs stay",
+          .details = "Refused while items are unfinished.",
+          .arguments = {{"NAME", "name of the pipeline"}},
+          .options = with_act_options(
+              {history_option(),
+               {"--force", "", "remove it even with unfinished items: they stay as plain jobs with a stage"}}),
+          .sections = {{"Exit status", {{"65", "it has unfinished items"}, {"66", "no such pipeline"}}}},
+          .examples = {{"fenceline pipeline remove docs --reason 'moved to the tracker'", "gone"}},
+          .run = run_pipeline_remove};
 }
 
 }  // namespace fenceline::cli

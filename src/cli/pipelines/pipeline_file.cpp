@@ -33,7 +33,7 @@ class PipelineFile {
       if (auto ok = check_pipeline(declared.spec); !ok) return fail(Code::invalid, path_ + ": " + ok.error().message);
       return declared;
     } catch (const toml::parse_error& error) {
-      return std::unexpected(bad(error.source(), "this is no TOML: " + one_line(error.description()) +
+      return std::unexpected(bad(error.source(), "not valid TOML: " + one_line(error.description()) +
                                                      "; see 'fenceline help pipeline apply'"));
     }
   }
@@ -50,9 +50,8 @@ class PipelineFile {
       const std::optional<std::string> near = nearest(key.str(), keys);
       std::string all;
       for (const std::string& known : keys) all += (all.empty() ? "" : ", ") + known;
-      return std::unexpected(
-          bad(key.source(), "unknown key " + in_quotes(prefix + std::string(key.str())) + "; " +
-                                (near ? "did you mean '" + prefix + *near + "'?" : "there are " + all)));
+      return std::unexpected(bad(key.source(), "unknown key " + in_quotes(prefix + std::string(key.str())) + "; " +
+                                                   (near ? "did you mean '" + prefix + *near + "'?" : "use " + all)));
     }
     return {};
   }
@@ -60,8 +59,7 @@ class PipelineFile {
   Result<void> text(const toml::table& table, const std::string& prefix, const char* key, std::string& out) const {
     const toml::node* const node = table.get(key);
     if (node == nullptr) return {};
-    if (!node->is_string())
-      return std::unexpected(bad(node->source(), prefix + key + " is no text; write it in quotes"));
+    if (!node->is_string()) return std::unexpected(bad(node->source(), prefix + key + " must be a quoted string"));
     out = *node->value<std::string>();
     return {};
   }
@@ -72,7 +70,7 @@ class PipelineFile {
     const Result<Duration> parsed = parse_duration(written, kAny);
     if (!parsed) return std::unexpected(bad(table.get(key)->source(), prefix + key + " " + parsed.error().message));
     if (*parsed == Duration{0})
-      return std::unexpected(bad(table.get(key)->source(), prefix + key + " is nothing; leave it out"));
+      return std::unexpected(bad(table.get(key)->source(), prefix + key + " is zero; remove it"));
     out = *parsed;
     return {};
   }
@@ -82,8 +80,8 @@ class PipelineFile {
     if (node == nullptr) return {};
     const std::optional<std::int64_t> value = node->is_integer() ? node->value<std::int64_t>() : std::nullopt;
     if (!value || *value < least || *value > std::numeric_limits<int>::max())
-      return std::unexpected(bad(node->source(), prefix + key + " is not possible; write a whole number from " +
-                                                     std::to_string(least) + " on, without quotes"));
+      return std::unexpected(bad(node->source(), prefix + key + " is not valid; write a whole number of at least " +
+                                                     std::to_string(least) + ", without quotes"));
     out = static_cast<int>(*value);
     return {};
   }
@@ -92,8 +90,7 @@ class PipelineFile {
     const toml::node* const node = table.get(key);
     if (node == nullptr) return {};
     if (!node->is_boolean())
-      return std::unexpected(
-          bad(node->source(), prefix + key + " is neither true nor false; write one of them, without quotes"));
+      return std::unexpected(bad(node->source(), prefix + key + " must be true or false, without quotes"));
     out = *node->value<bool>();
     return {};
   }
@@ -104,11 +101,10 @@ class PipelineFile {
     if (node == nullptr) return {};
     const toml::array* const list = node->as_array();
     if (list == nullptr)
-      return std::unexpected(bad(node->source(), prefix + key + " is no list; write [\"one\", \"two\"]"));
+      return std::unexpected(bad(node->source(), prefix + key + " is not a list; write [\"one\", \"two\"]"));
     for (const toml::node& one : *list) {
       if (!one.is_string())
-        return std::unexpected(
-            bad(one.source(), prefix + key + " has something that is no text; write each in quotes"));
+        return std::unexpected(bad(one.source(), prefix + key + " must contain only quoted strings"));
       out.push_back(*one.value<std::string>());
     }
     return {};
@@ -118,7 +114,7 @@ class PipelineFile {
   Result<const toml::table*> table_of(const toml::table& file, const char* key, const std::string& remedy) const {
     const toml::node* const node = file.get(key);
     if (node == nullptr) return nullptr;
-    if (!node->is_table()) return std::unexpected(bad(node->source(), std::string(key) + " is no table; " + remedy));
+    if (!node->is_table()) return std::unexpected(bad(node->source(), std::string(key) + " is not a table; " + remedy));
     return node->as_table();
   }
 
@@ -127,7 +123,7 @@ class PipelineFile {
     const Result<const toml::table*> pipeline = table_of(file, "pipeline", "write [pipeline] and its keys below");
     if (!pipeline) return std::unexpected(pipeline.error());
     if (*pipeline == nullptr)
-      return fail(Code::invalid, path_ + ": there is no [pipeline]; write it with name and stages");
+      return fail(Code::invalid, path_ + ": [pipeline] is missing; write it with name and stages");
     const std::string prefix = "pipeline.";
     if (auto ok = only(**pipeline, prefix, {"name", "stages", "loops", "critical"}); !ok) return ok;
     for (const char* key : {"name", "stages"}) {
@@ -148,11 +144,12 @@ class PipelineFile {
         const std::optional<std::string> near = nearest(key.str(), names);
         return std::unexpected(
             bad(key.source(), "stage " + in_quotes(key.str()) + " is not in pipeline.stages; " +
-                                  (near ? "did you mean '" + *near + "'?" : "add it there, or leave it out")));
+                                  (near ? "did you mean '" + *near + "'?" : "add it there, or remove it")));
       }
       if (!node.is_table())
-        return std::unexpected(bad(key.source(), "stage." + spec.stages[*stage].name + " is no table; write [stage." +
-                                                     spec.stages[*stage].name + "] and its keys below"));
+        return std::unexpected(bad(key.source(), "stage." + spec.stages[*stage].name +
+                                                     " is not a table; write [stage." + spec.stages[*stage].name +
+                                                     "] and its keys below"));
       if (auto ok = read_stage(*node.as_table(), spec.stages[*stage]); !ok) return ok;
     }
     return {};
@@ -193,35 +190,36 @@ class PipelineFile {
     if (auto ok = only(table, prefix, {"approval", "check", "every"}); !ok) return ok;
     if (table.contains("approval") == table.contains("check"))
       return std::unexpected(bad(table.source(), prefix.substr(0, prefix.size() - 1) +
-                                                     " is an approval or a check, one of them; " + kGateRemedy));
+                                                     " must be either an approval or a check; " + kGateRemedy));
     if (table.contains("check")) {
       gate.kind = GateKind::check;
       if (auto ok = texts(table, prefix, "check", gate.command); !ok) return ok;
       return duration(table, prefix, "every", gate.every);
     }
     if (table.contains("every"))
-      return std::unexpected(bad(table.source(), prefix + "every goes with a check; an approval has within"));
+      return std::unexpected(bad(table.source(), prefix + "every is for a check; an approval has within"));
     const Result<const toml::table*> approval = table_of(table, "approval", kGateRemedy);
     if (!approval) return std::unexpected(approval.error());
     const std::string inner = prefix + "approval.";
     if (auto ok = only(**approval, inner, {"count", "by", "within", "then"}); !ok) return ok;
     gate.kind = GateKind::approval;
     if (!(*approval)->contains("count"))
-      return std::unexpected(bad((*approval)->source(), inner + "count is missing; say how many people must approve"));
+      return std::unexpected(
+          bad((*approval)->source(), inner + "count is missing; it is the number of people who must approve"));
     if (auto ok = number(**approval, inner, "count", 1, gate.count); !ok) return ok;
     if (auto ok = texts(**approval, inner, "by", gate.by); !ok) return ok;
     if ((*approval)->contains("by") && gate.by.empty())
-      return std::unexpected(bad((*approval)->source(), inner + "by names nobody; leave it out if anybody may"));
+      return std::unexpected(bad((*approval)->source(), inner + "by is empty; remove it if anyone may approve"));
     if (auto ok = duration(**approval, inner, "within", gate.within); !ok) return ok;
     std::string then;
     if (auto ok = text(**approval, inner, "then", then); !ok || then.empty()) return ok;
     const std::optional<GateEnd> end = parse_gate_end(then);
     if (!end)
-      return std::unexpected(bad((*approval)->source(),
-                                 inner + "then " + in_quotes(then) + " is not possible; use reject, approve or hold"));
+      return std::unexpected(
+          bad((*approval)->source(), inner + "then " + in_quotes(then) + " is not valid; use reject, approve or hold"));
     if (gate.within == Duration{0})
       return std::unexpected(
-          bad((*approval)->source(), inner + "then says what happens when the time is over; say how long with within"));
+          bad((*approval)->source(), inner + "then applies when the time is over; set the time with within"));
     gate.then = *end;
     return {};
   }
@@ -242,8 +240,7 @@ Result<DeclaredPipeline> read_pipeline_file(const std::string& path) {
   const Result<std::string> text = read_file(path, kPipelineBytesMax);
   if (!text) return std::unexpected(text.error());
   if (!is_valid_utf8(*text))
-    return fail(Code::invalid,
-                "file " + in_quotes(path) + " is not valid UTF-8; see 'fenceline help pipeline apply'");
+    return fail(Code::invalid, "file " + in_quotes(path) + " is not valid UTF-8; see 'fenceline help pipeline apply'");
   return parse_pipeline_file(path, *text);
 }
 

@@ -37,13 +37,12 @@ Result<std::unique_ptr<SentBackFolder>> SentBackFolder::make(const std::vector<s
   std::error_code failed;
   std::string path = (fs::temp_directory_path(failed) / "fenceline-XXXXXX").string();
   if (failed || ::mkdtemp(path.data()) == nullptr)
-    return fail(Code::unavailable, "no folder can be made in the folder for temporary files; look at TMPDIR");
+    return fail(Code::unavailable, "cannot create a folder for temporary files; check TMPDIR");
   std::unique_ptr<SentBackFolder> folder(new SentBackFolder(path));
   std::ofstream out(path + "/stages");
   for (const std::string& stage : stages) out << stage << '\n';
   out.close();
-  if (!out)
-    return fail(Code::unavailable, "nothing can be written into the folder for temporary files; look at TMPDIR");
+  if (!out) return fail(Code::unavailable, "cannot write to the folder for temporary files; check TMPDIR");
   ::setenv(kFolder, path.c_str(), 1);
   return folder;
 }
@@ -72,11 +71,10 @@ Result<void> ask_to_be_sent_back(const std::string& to, const std::string& reaso
   if (!folder || !job || !delivery || !parse_uuid(*job) ||
       delivery->find_first_not_of("0123456789") != std::string::npos)
     return std::unexpected(
-        usage_error("this runs inside a command of a worker that cannot send its item back; leave FENCELINE_JOB, "
-                    "FENCELINE_DELIVERY and FENCELINE_SENT_BACK as fenceline work sets them"));
+        usage_error("this command cannot send its item back; keep FENCELINE_JOB, FENCELINE_DELIVERY and "
+                    "FENCELINE_SENT_BACK as 'fenceline work' sets them"));
   if (from_environment("FENCELINE_STAGE").value_or("").starts_with(tracker::kGatePrefix))
-    return fail(Code::conflict,
-                "a check of a gate says by its exit status what becomes of the item: 0 lets it in, 65 sends it back");
+    return fail(Code::conflict, "a check decides by its exit status: 0 lets the item in, 65 sends it back");
   std::istringstream stages(read_all(*folder + "/stages"));
   std::string known;
   bool found = false;
@@ -87,15 +85,14 @@ Result<void> ask_to_be_sent_back(const std::string& to, const std::string& reaso
   if (!found)
     return fail(Code::conflict, "an item can be sent back from here to " +
                                     (known.empty() ? "no stage: this is the first" : known + " only") +
-                                    "; to let it go on, exit with 0");
+                                    "; to move it to the next stage, exit with 0");
   const std::string path = file_of(*folder, *job, *delivery);
   std::ofstream out(path + ".new", std::ios::binary);
   out << to << '\n' << reason.substr(0, kReasonBytesMax);
   out.close();
   std::error_code failed;
   if (out) fs::rename(path + ".new", path, failed);
-  if (!out || failed)
-    return fail(Code::unavailable, "the worker's folder cannot be written: the item is not sent back");
+  if (!out || failed) return fail(Code::unavailable, "cannot write to the worker's folder: the item was not sent back");
   return {};
 }
 

@@ -22,8 +22,8 @@ Result<void> only_by_people(const std::string& what) {
   if (!inside_a_handler()) return {};
   return fail(Code::denied,
               what +
-                  " is for people: this runs inside a command that 'fenceline work' started (FENCELINE_JOB is set); a "
-                  "command sends its item back with: fenceline stage move --to STAGE --reason TEXT");
+                  " is for people, and this is a command that 'fenceline work' runs (FENCELINE_JOB is set); a command "
+                  "sends its item back with: fenceline stage move --to STAGE --reason TEXT");
 }
 
 // What a person writes on an issue tracker.
@@ -34,7 +34,7 @@ std::string with_stage(const std::string& command, const Invocation& invocation)
 
 Result<void> say_why(const Invocation& invocation) {
   if (!invocation.value("--reason").value_or("").empty()) return {};
-  return std::unexpected(usage_error("--reason is missing; say why, for whoever works on it next"));
+  return std::unexpected(usage_error("--reason is missing; it tells the next worker why"));
 }
 
 void print_report(const Invocation& invocation, const ItemReport& report) {
@@ -46,7 +46,7 @@ void print_report(const Invocation& invocation, const ItemReport& report) {
     return;
   }
   const std::string waits = waits_for(report.spec, report.now_item);
-  print_line(id + " is " + (report.changed ? "" : "as asked for already: ") + "at " +
+  print_line(id + " is " + (report.changed ? "" : "nothing to change: ") + "at " +
              stage_words(report.spec, report.now_item.stage) + ", " + std::string(to_string(report.item.job.state)) +
              (waits.empty() ? "" : "; waits for " + waits));
 }
@@ -103,7 +103,7 @@ Result<int> send_back(Invocation& invocation, const std::string& to) {
     if (!id) return std::unexpected(id.error());
     if (*id != delivery->id)
       return fail(Code::denied,
-                  "a command that works on item " + to_string(delivery->id) + " moves that one only; leave the ID out");
+                  "a command that works on item " + to_string(delivery->id) + " can move only that item; omit the ID");
   }
   ItemActs acts(*invocation.runtime, **store, invocation.ns, invocation.stop);
   const Result<ItemReport> report = acts.send_back(*delivery, to, *act);
@@ -116,11 +116,11 @@ Result<int> send_back(Invocation& invocation, const std::string& to) {
 Result<int> send_back_on_tracker(const Invocation& invocation, const std::string& to) {
   if (auto ok = say_why(invocation); !ok) return std::unexpected(ok.error());
   if (!invocation.argument("ID").empty())
-    return fail(Code::denied, "a command that works on an item moves that one only; leave the ID out");
+    return fail(Code::denied, "a command that works on an item can move only that item; omit the ID");
   if (auto asked = ask_to_be_sent_back(to, invocation.value("--reason").value_or("")); !asked)
     return std::unexpected(asked.error());
   print_line(invocation.json ? Json{{"to", to}, {"asked", true}}.dump()
-                             : "goes back to " + to + " when this command has ended, whatever it exits with");
+                             : "goes back to " + to + " when this command ends, whatever its exit status");
   return kExitOk;
 }
 
@@ -132,7 +132,7 @@ Result<int> run_stage_move(Invocation& invocation) {
   if (on_tracker) return say_on_tracker(invocation, with_stage("/move", invocation));
   if (invocation.argument("ID").empty())
     return std::unexpected(
-        usage_error("ID is missing; name the item (only the command that works on one may leave it out)"));
+        usage_error("ID is missing; name the item (only a command that works on an item may omit it)"));
   return decide(invocation, [&](ItemActs& acts, const JobId& id, const Act& act) { return acts.move(id, *to, act); });
 }
 
@@ -150,9 +150,9 @@ Result<int> run_stage_release(Invocation& invocation) {
 
 SectionSpec exit_section() {
   return {"Exit status",
-          {{"65", "that is not possible where the item is"},
-           {"66", "there is no such job"},
-           {"77", "not by this person, or not from inside a command of a worker"}}};
+          {{"65", "not possible at the item's current stage"},
+           {"66", "no such job"},
+           {"77", "not allowed for this person, or not from a worker's command"}}};
 }
 
 }  // namespace
@@ -163,28 +163,29 @@ CommandSpec stage_approve_command() {
       .summary = "Approve an item that waits to enter a stage",
       .details = "When enough people have approved, the item enters. Each person counts once, and only for this visit.",
       .arguments = {{"ID", kIdHelp}},
-      .options = with_act_options(
-          {pipeline_file_option(),
-           history_option(),
-           {"--generation", "N", "only if it is still this time at the gate, as 'board --json' shows it"}}),
+      .options =
+          with_act_options({pipeline_file_option(),
+                            history_option(),
+                            {"--generation", "N", "only for this visit to the stage, as 'board --json' shows it"}}),
       .sections = {exit_section()},
       .examples = {{"fenceline stage approve 0198f3c1-7a3e --reason 'read it twice'", "as yourself"},
-                   {"fenceline stage approve $ID --as ana", "on trust: whoever can write the store can say so"}},
+                   {"fenceline stage approve $ID --as ana",
+                    "as someone else: anyone who can write to the store may do so"}},
       .run = run_stage_approve};
 }
 
 CommandSpec stage_reject_command() {
-  return {.name = "stage reject",
-          .summary = "Send an item back to an earlier stage, with a reason",
-          .details = "An item that was sent back more often than the pipeline allows is put on hold.",
-          .arguments = {{"ID", kIdHelp}},
-          .options = with_act_options({pipeline_file_option(),
-                                       history_option(),
-                                       {"--to", "STAGE", "an earlier stage; the one before if not given"}}),
-          .sections = {exit_section()},
-          .examples = {{"fenceline stage reject $ID --reason 'the second chapter is missing'",
-                        "its work at the stage before is done again"}},
-          .run = run_stage_reject};
+  return {
+      .name = "stage reject",
+      .summary = "Send an item back to an earlier stage, with a reason",
+      .details = "An item that was sent back more often than the pipeline allows is put on hold.",
+      .arguments = {{"ID", kIdHelp}},
+      .options = with_act_options(
+          {pipeline_file_option(), history_option(), {"--to", "STAGE", "an earlier stage; default the previous one"}}),
+      .sections = {exit_section()},
+      .examples = {{"fenceline stage reject $ID --reason 'the second chapter is missing'",
+                    "the previous stage runs again"}},
+      .run = run_stage_reject};
 }
 
 CommandSpec stage_move_command() {
@@ -194,15 +195,15 @@ CommandSpec stage_move_command() {
               "A command that works on an item may send it back this way, under its fence. Its own result then does "
               "not count.",
           .arguments = {{.name = "ID",
-                         .help = std::string(kIdHelp) + "; left out inside a command of a worker",
+                         .help = std::string(kIdHelp) + "; omitted in a worker's command",
                          .required = false}},
           .options = with_act_options(
               {pipeline_file_option(),
                history_option(),
-               {"--to", "STAGE", "where to: what 'moves' of its stage allows, or any earlier stage and the next one"}}),
+               {"--to", "STAGE", "target stage: one that 'moves' allows, or any earlier stage and the next one"}}),
           .sections = {exit_section()},
           .examples = {{"fenceline stage move $ID --to ready --reason 'start over'", "by a person"},
-                       {"fenceline stage move --to write --reason 'no tests' && exit 0", "in the script that reviews"}},
+                       {"fenceline stage move --to write --reason 'no tests' && exit 0", "in the review script"}},
           .run = run_stage_move};
 }
 
@@ -223,7 +224,7 @@ CommandSpec stage_release_command() {
           .arguments = {{"ID", kIdHelp}},
           .options = with_act_options({pipeline_file_option(), history_option()}),
           .sections = {exit_section()},
-          .examples = {{"fenceline stage release $ID", "go on"}},
+          .examples = {{"fenceline stage release $ID", "let it continue"}},
           .run = run_stage_release};
 }
 

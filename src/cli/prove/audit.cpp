@@ -21,7 +21,7 @@ Result<audit::CheckOptions> options_from(const Invocation& invocation) {
       .whole = invocation.has("--whole"), .rests = invocation.has("--drained"), .crashed = invocation.has("--crashed")};
   if (const std::optional<std::string> given = invocation.value("--class")) {
     if (given->size() != 1 || *given < "A" || *given > "D")
-      return std::unexpected(usage_error("--class '" + printable(*given, 40) + "' is no class; use A, B, C or D"));
+      return std::unexpected(usage_error("--class '" + printable(*given, 40) + "' is not a class; use A, B, C or D"));
     options.guarantee = given->front();
   }
   return options;
@@ -109,7 +109,8 @@ void tell_violations(const audit::Verdict& verdict, const std::vector<std::strin
 
 void tell_sums(const audit::Verdict& verdict, const Reading& reading) {
   const std::string torn =
-      reading.torn > 0 ? ", " + std::to_string(reading.torn) + " torn last line" + (reading.torn > 1 ? "s" : "") : "";
+      reading.torn > 0 ? ", " + std::to_string(reading.torn) + " incomplete last line" + (reading.torn > 1 ? "s" : "")
+                       : "";
   print_line(std::to_string(verdict.events) + " events, " + std::to_string(verdict.calls) + " calls, " +
              std::to_string(verdict.unknown_calls) + " without an answer, " + std::to_string(verdict.jobs) + " jobs, " +
              std::to_string(verdict.deliveries) + " deliveries" +
@@ -125,15 +126,15 @@ void tell_sums(const audit::Verdict& verdict, const Reading& reading) {
              torn);
   print_line(
       "class " + std::string(1, verdict.guarantee) +
-      (verdict.whole ? ", whole" : ", not whole: others may have been at work") +
-      (verdict.lease_times ? "" : ", no clock of leases: overlaps are found by order alone") +
-      (verdict.clocks > 1 ? ", " + std::to_string(verdict.clocks) + " clocks: each was checked for itself" : ""));
+      (verdict.whole ? ", whole" : ", not complete: other processes may have worked too") +
+      (verdict.lease_times ? "" : ", no clock of leases: overlaps are found by order only") +
+      (verdict.clocks > 1 ? ", " + std::to_string(verdict.clocks) + " clocks: each was checked separately" : ""));
   if (verdict.gave_up > 0)
     print_line("gave up on " + std::to_string(verdict.gave_up) +
-               " jobs: too many possible orders; nothing is said of these");
+               " jobs: too many possible orders; these were not judged");
   if (verdict.passed_over > 0)
     print_line(std::to_string(verdict.passed_over) + " findings that class " + std::string(1, verdict.guarantee) +
-               " does not rule out after a crash");
+               " allows after a crash");
   print_line(verdict.holds() ? "no promise was broken" : std::to_string(verdict.violations_in_all) + " broken");
 }
 
@@ -141,7 +142,7 @@ Result<int> run_audit(Invocation& invocation) {
   const Result<audit::CheckOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   const std::vector<std::string>& paths = invocation.arguments.at("FILE");
-  if (paths.size() > kFilesMost) return std::unexpected(usage_error("too many files: at most 1000"));
+  if (paths.size() > kFilesMost) return std::unexpected(usage_error("too many files; use at most 1000"));
   audit::Checker checker(*options);
   Reading reading;
   ProgressBar progress(*invocation.runtime, "events");
@@ -174,15 +175,14 @@ CommandSpec audit_command() {
       .details =
           "Programs record a history with --history. Names each promise that did not hold and the lines that show it.",
       .arguments = {{.name = "FILE",
-                     .help = "histories of one store, taken together; - is stdin",
+                     .help = "histories of one store, checked together; - for stdin",
                      .required = true,
                      .repeated = true}},
-      .options = {{"--class", "A|B|C|D", "judge by this class of store, not by the one that the histories name"},
-                  {"--whole", "",
-                   "every call of anyone to these queues and locks is in the histories: more is certain then"},
-                  {"--drained", "", "at their end everything should be finished"},
-                  {"--crashed", "", "the store crashed meanwhile: do not hold against it what its class may forget"}},
-      .examples = {{"fenceline work mail --history run.jsonl -- ./send", "write one"},
+      .options = {{"--class", "A|B|C|D", "judge by this class of store instead of the recorded one"},
+                  {"--whole", "", "the histories contain every call to these queues and locks, so more can be proved"},
+                  {"--drained", "", "all work should be finished at the end"},
+                  {"--crashed", "", "the store crashed meanwhile: allow what its class may lose"}},
+      .examples = {{"fenceline work mail --history run.jsonl -- ./send", "record a history"},
                    {"fenceline audit run.jsonl", "exits with 0 if all promises held, with 1 if not"}},
       .without_config = true,
       .run = run_audit};

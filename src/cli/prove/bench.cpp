@@ -68,9 +68,9 @@ Result<std::vector<std::string>> wanted_names(const Invocation& invocation) {
     if (knows(all_names(locks), name)) continue;
     if (knows(all_names(!locks), name))
       return std::unexpected(usage_error("--only " + name + " is a measure of 'fenceline bench" +
-                                         (locks ? "" : " locks") + "'; there is " + all_names(locks)));
+                                         (locks ? "" : " locks") + "'; use " + all_names(locks)));
     return std::unexpected(
-        usage_error("--only '" + printable(name, 40) + "' is no measure; there is " + all_names(locks)));
+        usage_error("--only '" + printable(name, 40) + "' is not a measure; use " + all_names(locks)));
   }
   return given->second;
 }
@@ -123,23 +123,23 @@ Result<void> check_room(bench::Places& places, const BenchSizes& sizes) {
   const std::optional<std::int64_t> room = places.free_room();
   const std::string amount = std::to_string(needed >> 20) + " MiB";
   if (!room && large)
-    tell("bench: how much room the server's " + where + " has cannot be seen from here; about " + amount +
-         " are needed");
+    tell("bench: cannot tell how much room the server's " + where + " has; about " + amount + " are needed");
   if (room && *room < needed)
     return fail(Code::full, "the bench needs " + amount + " of the server's " + where + " and it has " +
                                 std::to_string(*room >> 20) +
-                                "; make room, or let fewer jobs wait and be kept with --waiting N and --done N");
+                                "; make room, or use fewer jobs with --waiting N and --done N");
   return {};
 }
 
 Result<int> run_bench(Invocation& invocation) {
   if (const std::string what = invocation.argument("WHAT"); !what.empty() && what != "locks")
-    return std::unexpected(usage_error("'" + printable(what, 40) + "' cannot be measured; say nothing, or locks"));
+    return std::unexpected(usage_error("'" + printable(what, 40) + "' cannot be measured; omit it, or use locks"));
   const bool quick = invocation.has("--quick");
   if (quick && invocation.has("--large"))
-    return std::unexpected(usage_error("--quick and --large contradict each other; give one of them"));
+    return std::unexpected(usage_error("--quick and --large exclude each other; pass one"));
   if (quick && invocation.has("--check"))
-    return std::unexpected(usage_error("--check judges speed and --quick is too short for that; give one of them"));
+    return std::unexpected(
+        usage_error("--check and --quick exclude each other: a quick run is too short to judge speed"));
   const Result<std::vector<std::string>> wanted = wanted_names(invocation);
   if (!wanted) return std::unexpected(wanted.error());
   if (auto ok = check_store_url(invocation.store_url); !ok) return std::unexpected(usage_error(ok.error().message));
@@ -180,7 +180,7 @@ Result<int> run_bench(Invocation& invocation) {
   Bench bench{invocation, *folder, **places, sizes};
   Report report = run_all(bench, *wanted);
   if (invocation.stop.stop_requested()) {
-    tell("fenceline: interrupted; what the bench had made is removed");
+    tell("fenceline: interrupted; the scratch data was removed");
     return interrupted_exit();
   }
   std::vector<BenchResult>& results = report.results;
@@ -194,7 +194,7 @@ Result<int> run_bench(Invocation& invocation) {
                           results));
   else print_bench_table(results);
   if (report.first_failure) {
-    tell("fenceline: not all could be measured; see FAILED in the report");
+    tell("fenceline: some measures failed; see FAILED in the report");
     return exit_code(*report.first_failure);
   }
   const bool missed = std::ranges::any_of(results, [](const BenchResult& result) {
@@ -209,45 +209,45 @@ CommandSpec bench_command() {
   return {.name = "bench",
           .summary = "Benchmark this store against its own raw library",
           .details = "Runs in a scratch folder on the same disk, or in scratch schemas or keys on the same server.",
-          .arguments = {{"WHAT", "locks: measure locks; default jobs", false}},
-          .options = {{"--quick", "", "a small run of some seconds: shows that it works, not how fast"},
+          .arguments = {{"WHAT", "'locks' measures locks; default jobs", false}},
+          .options = {{"--quick", "", "a short run of a few seconds: shows that it works, not how fast"},
                       {"--large", "",
-                       "10,000,000 jobs wait in `backlog`, 3,000,000 are kept in `kept`, and the horizon is held for "
-                       "more than 60 s"},
-                      {"--waiting", "N", "so many jobs wait in `backlog`; by default 1,000,000"},
-                      {"--done", "N", "so many jobs are done and kept in `kept`; by default 1,000,000"},
+                       "a large run: 10,000,000 waiting jobs in `backlog`, 3,000,000 done in `kept`, and the horizon "
+                       "held back for more than 60 s"},
+                      {"--waiting", "N", "number of waiting jobs in `backlog`; default 1,000,000"},
+                      {"--done", "N", "number of done jobs in `kept`; default 1,000,000"},
                       {"--only", "NAME", "only this measure; may be given more than once", true},
-                      {"--rounds", "N", "of each measure that compares; by default 7, and 5 for processes"},
-                      {"--check", "", "exit 1 if a mark is missed"},
+                      {"--rounds", "N", "rounds of each comparison; default 7, and 5 for processes"},
+                      {"--check", "", "exit with 1 if a target is missed"},
                       {"--peer", "PROGRAM", "another queue to drain beside us; see bench/peers and script/bench"}},
           .sections =
               {{"Measures",
-                {{"enqueue_one", "one commit a job, one thread"},
+                {{"enqueue_one", "one commit per job, one thread"},
                  {"enqueue_64", "the same by 64 threads at once"},
-                 {"enqueue_bulk", "1000 jobs a call"},
+                 {"enqueue_bulk", "1000 jobs per call"},
                  {"drain", "claims of 1000, settled as done with a result, one process"},
                  {"drain_beside", "the same, each batch settled while the next is claimed, for stores with a server"},
                  {"drain_worker", "the same by a whole worker with a handler that does nothing"},
                  {"drain_2", "the same by two processes, for stores with a server"},
-                 {"drain_4", "four processes, and how evenly they share it"},
-                 {"guarded", "transactions of an application's own, with and without a fence"},
+                 {"drain_4", "four processes, and how evenly they share the work"},
+                 {"guarded", "an application's own transactions, with and without a fence"},
                  {"start_latency", "from the enqueue call to the start of the handler in another process, 50 a second"},
-                 {"backlog", "a job with 1,000,000 waiting against 20,000"},
-                 {"kept", "a job with 1,000,000 done and kept against none"},
+                 {"backlog", "cost of a job with 1,000,000 waiting against 20,000"},
+                 {"kept", "cost of a job with 1,000,000 done against none"},
                  {"held_horizon",
                   "claims of 10 while another transaction holds back the horizon, for stores that have one"},
                  {"memory", "a worker, and an enqueue of 1,000,000 lines"},
                  {"idle", "CPU of a worker with nothing to do"},
                  {"waiting_bytes", "of the server's memory for each waiting job, for stores that keep them there"},
                  {"lock_one",
-                  "a lock taken and released, one caller, beside one-row commits or, on Redis, SET NX and a deleting "
+                  "acquire and release a lock, one caller, against one-row commits or, on Redis, SET NX and a deleting "
                   "script; with `bench locks`"},
-                 {"lock_64", "the same by 64 callers at once, each with a lock of its own; with `bench locks`"},
-                 {"lock_hand_over", "one lock handed around by 50 waiters; with `bench locks`"}}}},
-          .examples = {{"fenceline bench", "everything, in some minutes"},
-                       {"fenceline bench --only drain --only enqueue_bulk --json", "two of them, for scripts"},
+                 {"lock_64", "the same by 64 callers at once, each with its own lock; with `bench locks`"},
+                 {"lock_hand_over", "one lock passed among 50 waiters; with `bench locks`"}}}},
+          .examples = {{"fenceline bench", "everything, in a few minutes"},
+                       {"fenceline bench --only drain --only enqueue_bulk --json", "two measures, for scripts"},
                        {"fenceline bench locks", "locks, in half a minute"},
-                       {"fenceline bench --quick", "does it run here"}},
+                       {"fenceline bench --quick", "check that it runs here"}},
           .run = run_bench};
 }
 

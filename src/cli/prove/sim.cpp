@@ -30,7 +30,7 @@ Result<const sim::Scenario*> chosen_scenario(const Invocation& invocation) {
   const std::optional<std::string> name = invocation.value("--scenario");
   if (!name) return nullptr;
   if (const sim::Scenario* found = sim::find_scenario(*name)) return found;
-  return std::unexpected(usage_error("there is no scenario '" + *name + "'; use one of: " + scenario_names()));
+  return std::unexpected(usage_error("unknown scenario '" + *name + "'; use one of: " + scenario_names()));
 }
 
 // Says where it stands, at most every two seconds, to people only.
@@ -123,7 +123,7 @@ Result<sim::PlanChange> plan_change(const Invocation& invocation) {
   const std::optional<std::string> text = invocation.value("--shrunk");
   if (!text) return sim::PlanChange{};
   if (!invocation.has("--seed") || !invocation.has("--scenario"))
-    return std::unexpected(usage_error("--shrunk belongs to one scenario and one seed; add --scenario NAME --seed S"));
+    return std::unexpected(usage_error("--shrunk needs one scenario and one seed; add --scenario NAME --seed S"));
   Result<sim::PlanChange> change = sim::parse_plan_change(*text);
   if (!change) return std::unexpected(usage_error("--shrunk: " + change.error().message));
   return change;
@@ -135,7 +135,7 @@ Result<int> trace(const sim::Scenario& scenario, std::uint64_t seed, sim::SeedOp
   options.tracing = true;
   const sim::SeedReport report = sim::play(scenario, seed, stacks, options);
   if (report.stopped) {
-    tell("fenceline: interrupted; seed " + std::to_string(seed) + " was not played to its end");
+    tell("fenceline: interrupted; seed " + std::to_string(seed) + " was not finished");
     return interrupted_exit();
   }
   print(report.trace);
@@ -157,7 +157,7 @@ Result<int> run_sim(Invocation& invocation) {
   if (!seeds) return std::unexpected(seeds.error());
   const bool one = invocation.has("--seed");
   if (one && (invocation.has("--seeds") || invocation.has("--first-seed")))
-    return std::unexpected(usage_error("--seed plays one seed; leave out --seeds and --first-seed"));
+    return std::unexpected(usage_error("--seed plays one seed; omit --seeds and --first-seed"));
   if (invocation.has("--trace") && !one) return std::unexpected(usage_error("--trace shows one seed; add --seed S"));
   const Result<sim::PlanChange> change = plan_change(invocation);
   if (!change) return std::unexpected(change.error());
@@ -199,7 +199,7 @@ Result<int> run_sim(Invocation& invocation) {
                " seeds with a broken promise");
     if (*scenario && report.seeds > 1)
       print_line(std::to_string(std::lround(lease_operations_a_minute(report))) +
-                 " lease operations a simulated minute");
+                 " lease operations per simulated minute");
   }
   if (!missing.empty() && invocation.json) tell("sim: vacuous: no " + missing.front());
   return report.failed.empty() && missing.empty() ? kExitOk : kExitFound;
@@ -211,13 +211,13 @@ CommandSpec sim_command() {
   return {.name = "sim",
           .summary = "Simulate workers and store under faults and virtual time",
           .details = "Checks every promise throughout.",
-          .options = {{"--scenario", "NAME", "one of " + scenario_names() + "; all of them, in turn, if left out"},
+          .options = {{"--scenario", "NAME", "one of " + scenario_names() + "; default all of them, one after another"},
                       {"--seeds", "N", "how many seeds to play; default 200"},
                       {"--first-seed", "S", "the first of them; default 1"},
-                      {"--seed", "S", "play this one alone"},
+                      {"--seed", "S", "play only this seed"},
                       {"--trace", "", "print every event of the seed"},
-                      {"--shrunk", "CHANGE", "play the seed with a smaller plan, as a line of an earlier run says"},
-                      {"--no-shrink", "", "do not make the first failing seed smaller"}},
+                      {"--shrunk", "CHANGE", "play the seed with a smaller plan, as printed by an earlier run"},
+                      {"--no-shrink", "", "do not shrink the first failing seed"}},
           .examples = {{"fenceline sim --seeds 2000", "two thousand storms"},
                        {"fenceline sim --scenario job-storm --seed 8841 --trace", "one storm, event by event"}},
           .run = run_sim};
