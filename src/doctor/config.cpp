@@ -82,18 +82,18 @@ void judge_ttl(FindingList& list, const WorkerReport& report, Duration trip, std
     list.add(FindingStatus::bad,
              who + ", and a round trip to the store takes " +
                  format_duration(std::max<Duration>(trip, std::chrono::milliseconds{1})) +
-                 ": a renewal has no time to be answered",
+                 ": too short for a renewal to be answered",
              work_line(report, rounded_up(trip * kRoundTripsLeast * 2)));
   } else if (report.ttl < kShortTtl) {
     list.add(FindingStatus::warning,
              who + ": a pause of " + format_duration(report.ttl - report.ttl / 10) +
-                 " (a busy disk, a machine that is moved) loses every lease",
+                 " (a busy disk, a VM migration) loses every lease",
              work_line(report, std::chrono::seconds{30}));
   } else if (report.ttl >= kLongTtl && work && *work * kLongForWork < report.ttl) {
     list.add(FindingStatus::warning,
              who + ", and its jobs take at most " +
                  format_duration(std::chrono::ceil<std::chrono::milliseconds>(*work)) +
-                 ": when it dies, they wait all of that time for another",
+                 ": when the worker dies, they wait that long for another",
              work_line(report, rounded_up(std::max<Duration>(*work * 2, std::chrono::seconds{30}))));
   }
 }
@@ -109,9 +109,10 @@ void judge_retention(FindingList& list, const QueueRow& row) {
 }
 
 Result<Findings> settings_findings(Runtime& runtime, Store& store, const ConfigOptions& options) {
-  FindingList list("config",
-                   "a setting that does not fit what is measured loses leases, or time, when something else goes wrong",
-                   "fenceline config show --origin");
+  FindingList list(
+      "config",
+      "a setting that does not fit the measured times loses leases, or time, as soon as something else goes wrong",
+      "fenceline config show --origin");
   const Result<Duration> trip = round_trip(runtime, store, options.ns);
   if (!trip) return std::unexpected(trip.error());
   const Result<std::vector<WorkerRow>> workers = store.workers(options.ns);
@@ -152,7 +153,7 @@ Result<Findings> settings_findings(Runtime& runtime, Store& store, const ConfigO
 }
 
 Result<Findings> gate_findings(Store& store, const ConfigOptions& options) {
-  FindingList list("lock_gates", "its fence protects nothing: whoever held it before and was paused can still write",
+  FindingList list("lock_gates", "its fence protects nothing: a paused former holder can still write",
                    "fenceline locks list");
   std::int64_t fenced = 0;
   LocksRequest request{.ns = options.ns, .limit = kPage};
@@ -165,18 +166,18 @@ Result<Findings> gate_findings(Store& store, const ConfigOptions& options) {
       if (row.seen_at_gate || (options.seen_outside && options.seen_outside(row.resource))) continue;
       std::optional<WallTime> since;
       if (!row.holders.empty()) since = row.holders.front().granted_at;
-      list.add(FindingStatus::warning,
-               "lock " + row.resource + " is of pattern " + row.pattern +
-                   ", and no gate that is known here ever saw a fence of it",
-               "fenceline gate run " + shell_word(row.resource) + " " + std::to_string(row.fence) + " -- CMD", since);
+      list.add(
+          FindingStatus::warning,
+          "lock " + row.resource + " is of pattern " + row.pattern + ", but no gate known here has ever seen its fence",
+          "fenceline gate run " + shell_word(row.resource) + " " + std::to_string(row.fence) + " -- CMD", since);
     }
     if (!locks->next) break;
     request.after = *locks->next;
   }
-  std::string ok = fenced == 0 ? "no lock of pattern fenced is known"
-                               : counted(fenced, "lock") + " of pattern fenced, each seen at a gate";
+  std::string ok = fenced == 0 ? "no lock has the pattern fenced"
+                               : counted(fenced, "lock") + " of pattern fenced, all seen at a gate";
   if (fenced == 0 && !options.fenced_classes.empty())
-    ok += "; lock class " + options.fenced_classes.front() + " was not used lately";
+    ok += "; lock class " + options.fenced_classes.front() + " has not been used recently";
   return std::move(list).told(options.findings_most, std::move(ok));
 }
 

@@ -69,7 +69,7 @@ TEST_F(ConfigLook, ATtlThatARenewalCannotKeepIsBadAndAFittingOneIsNamed) {
   EXPECT_EQ(found.status, FindingStatus::bad);
   EXPECT_EQ(
       found.detail,
-      "worker w-1 has a ttl of 10s, and a round trip to the store takes 600ms: a renewal has no time to be answered");
+      "worker w-1 has a ttl of 10s, and a round trip to the store takes 600ms: too short for a renewal to be answered");
   EXPECT_EQ(found.remedy, "fenceline work mail post --stage pack --ttl 30s -- CMD");
   EXPECT_FALSE(found.why.empty());
   report_ttl(30s);
@@ -138,9 +138,9 @@ TEST_F(ConfigLook, OfAWorkerThatIsGoneNothingIsSaid) {
 }
 
 TEST_F(ConfigLook, AFencedLockWhoseFenceNoGateSawIsNamedUntilOneDoes) {
-  EXPECT_EQ(seen("lock_gates").detail, "no lock of pattern fenced is known");
+  EXPECT_EQ(seen("lock_gates").detail, "no lock has the pattern fenced");
   config.fenced_classes = {"ledger"};
-  EXPECT_EQ(seen("lock_gates").detail, "no lock of pattern fenced is known; lock class ledger was not used lately");
+  EXPECT_EQ(seen("lock_gates").detail, "no lock has the pattern fenced; lock class ledger has not been used recently");
   acquire("plain", "item");
   const WallTime since = clock.wall_now();
   const Fence fence = acquire("invoices", "fenced");

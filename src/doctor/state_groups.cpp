@@ -153,21 +153,21 @@ std::optional<Cause> cause_of(const StateLook& look, const Job& head, const JobF
   const std::string id = to_string(head.id);
   if (head.state == JobState::waiting) {
     if (facts && !facts->effects_in_doubt.empty())
-      return Cause{"which waits for effect " + facts->effects_in_doubt.front() + ", in doubt",
+      return Cause{"which waits for the effect " + facts->effects_in_doubt.front() + ", in doubt",
                    "fenceline effects resolve " + id + " " + facts->effects_in_doubt.front() +
-                       " --done  # or --none, whichever is so",
+                       " --done  # or --none if it did not happen",
                    head.run_at, true};
     return Cause{"which waits for a person" + (head.stage.empty() ? "" : " at " + head.stage),
                  "fenceline job explain " + id, head.run_at, true};
   }
   if (has_expired(head))
-    return Cause{"whose lease ran out " + rough(expired_for(head)) + " ago", "fenceline work " + head.queue + " -- CMD",
+    return Cause{"whose lease expired " + rough(expired_for(head)) + " ago", "fenceline work " + head.queue + " -- CMD",
                  look.now - expired_for(head), false};
   if (behind.group_head_revoked)
-    return Cause{"which was taken from " + head.owner + ", and that worker has not said that it stopped",
+    return Cause{"which was taken from " + head.owner + ", and that worker has not reported that it stopped",
                  "fenceline job explain " + id, std::nullopt, false};
   if (head.state == JobState::ready && head.run_at > look.now)
-    return head.failures > 0 ? Cause{"which is tried again at " + moment(head.run_at, look.now) + " after " +
+    return head.failures > 0 ? Cause{"which will be retried at " + moment(head.run_at, look.now) + " after " +
                                          counted(head.failures, "failure"),
                                      "fenceline job retry " + id, std::nullopt, false}
                              : Cause{"which is due at " + moment(head.run_at, look.now), "fenceline job explain " + id,
@@ -178,7 +178,7 @@ std::optional<Cause> cause_of(const StateLook& look, const Job& head, const JobF
 std::string words_for(const StateLook& look, const Blocked& one, const Cause& cause) {
   const std::string group = "group " + one.head.group + " of queue " + one.head.queue + ": ";
   const std::string head = "job " + to_string(one.head.id) + ", " + cause.words;
-  if (!one.job) return group + "all of it waits behind " + head;
+  if (!one.job) return group + "all its jobs wait behind " + head;
   return group + "job " + to_string(one.job->id) + ", due for " + rough(look.now - one.job->run_at) +
          ", waits behind " + head;
 }
@@ -186,7 +186,7 @@ std::string words_for(const StateLook& look, const Blocked& one, const Cause& ca
 }  // namespace
 
 Result<Findings> groups_blocked(StateLook& look) {
-  FindingList list("groups_blocked", "jobs of a group run one at a time, in order: all behind the head wait for it",
+  FindingList list("groups_blocked", "jobs of a group run one at a time, in order: all later jobs wait for the first",
                    "fenceline jobs --state waiting");
   const std::map<Group, const Job*> suspected = suspects(look);
   Result<std::vector<Blocked>> blocked = who_waits(look, suspected);
@@ -209,7 +209,7 @@ Result<Findings> groups_blocked(StateLook& look) {
     list.add(bad ? FindingStatus::bad : FindingStatus::warning, words_for(look, one, *cause), cause->remedy, since);
   }
   look.looked.numbers.groups_blocked = list.size();
-  return look.told(std::move(list), "no group stands still");
+  return look.told(std::move(list), "no group is blocked");
 }
 
 }  // namespace fenceline::doctor

@@ -55,17 +55,16 @@ std::int64_t losses_now(const Job& job) { return job.losses_in_row + (has_expire
 }  // namespace
 
 Result<Findings> stale_jobs(StateLook& look) {
-  FindingList list(
-      "stale_jobs",
-      "nobody works on it until a worker takes it over; its group, its limits and its unique key stay taken",
-      "fenceline jobs --state running");
+  FindingList list("stale_jobs",
+                   "no one works on it until a worker takes it over; its group, limits and unique key stay taken",
+                   "fenceline jobs --state running");
   for (const Job& job : look.running) {
     if (!has_expired(job)) continue;
     const Duration over = expired_for(job);
     const bool bad = over > std::max(kStaleBad, 3 * ttl_of(look, job.owner));
     list.add(bad ? FindingStatus::bad : FindingStatus::warning,
-             named(job) + ": the lease of " + job.owner + " under fence " + std::to_string(job.fence) + " ran out " +
-                 rough(over) + " ago, and nobody took over",
+             named(job) + ": the lease of " + job.owner + " under fence " + std::to_string(job.fence) + " expired " +
+                 rough(over) + " ago, and no worker has taken over",
              what_takes_it_over(look, job), look.now - over);
   }
   look.looked.numbers.stale_jobs = list.size();
@@ -75,8 +74,8 @@ Result<Findings> stale_jobs(StateLook& look) {
 
 Result<Findings> poison_jobs(StateLook& look) {
   FindingList list("poison_jobs",
-                   "it may be what kills its workers: it runs alone now, and " + std::to_string(kLossesInRowMax) +
-                       " losses in a row make it a dead letter",
+                   "it may be killing its workers: it runs alone now, and " + std::to_string(kLossesInRowMax) +
+                       " losses in a row make it dead",
                    "fenceline jobs --state running");
   std::size_t asked = 0;
   for (const Job& job : look.running) {
@@ -100,8 +99,8 @@ Result<Findings> poison_jobs(StateLook& look) {
 
 Result<Findings> orphans(StateLook& look) {
   FindingList list("orphans",
-                   "what its first holder had begun is done again, but for what effects and gates hold back; a worker "
-                   "died, hung or was cut off",
+                   "the work of its first holder is repeated, except effects and gated writes; a worker died, hung or "
+                   "lost its connection",
                    "fenceline jobs --state running");
   for (const Job& job : look.running) {
     if (job.losses_in_row == 0 || has_expired(job)) continue;
@@ -111,8 +110,8 @@ Result<Findings> orphans(StateLook& look) {
     }
     const Result<std::optional<Attempt>> lost = last_loss(look, job);
     if (!lost) return std::unexpected(lost.error());
-    const std::string from = *lost ? "from " + (*lost)->owner + " (fence " + std::to_string((*lost)->fence) + ")"
-                                   : "from a holder that is forgotten";
+    const std::string from =
+        *lost ? "from " + (*lost)->owner + " (fence " + std::to_string((*lost)->fence) + ")" : "from an unknown holder";
     const std::string when = *lost && (*lost)->ended_at ? " at " + moment(*(*lost)->ended_at, look.now) : "";
     list.add(FindingStatus::warning,
              named(job) + " was taken over " + from + when + "; " + job.owner + " has it under fence " +
@@ -121,7 +120,7 @@ Result<Findings> orphans(StateLook& look) {
   }
   look.looked.numbers.orphans =
       std::ranges::count_if(look.running, [](const Job& job) { return job.losses_in_row > 0 && !has_expired(job); });
-  return look.told(std::move(list), "no job that runs was taken over");
+  return look.told(std::move(list), "no running job was taken over");
 }
 
 }  // namespace fenceline::doctor

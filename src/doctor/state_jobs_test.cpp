@@ -43,7 +43,7 @@ TEST_F(State, AStaleJobIsNamedWithItsHolderAndWhoCouldTakeItOver) {
   const Finding stale = one("stale_jobs");
   EXPECT_EQ(stale.status, FindingStatus::warning) << "a worker may be about to take it over";
   EXPECT_EQ(stale.detail, "job " + to_string(id) + " of queue mail: the lease of w-1 under fence " +
-                              std::to_string(fence) + " ran out 12s ago, and nobody took over");
+                              std::to_string(fence) + " expired 12s ago, and no worker has taken over");
   EXPECT_EQ(stale.remedy, "fenceline work mail -- CMD");
   EXPECT_EQ(stale.since, clock.wall_now() - 12s);
   EXPECT_FALSE(stale.why.empty());

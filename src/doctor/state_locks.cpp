@@ -46,7 +46,7 @@ void judge_debt(const StateLook& look, FindingList& list, const LockRow& row) {
   if (!holder) return;
   list.add(FindingStatus::warning,
            "lock " + row.resource + ": the lease of " + holder->owner + at_place(holder->place) + " under fence " +
-               std::to_string(row.fence) + " ran out " + rough(-holder->left) + " ago, and was not released",
+               std::to_string(row.fence) + " expired " + rough(-holder->left) + " ago without a release",
            mend(row), look.now + holder->left);
 }
 
@@ -59,12 +59,12 @@ void judge_wait(StateLook& look, FindingList& list, const LockRow& row) {
   const Duration waits = look.now - first->since;
   numbers.lock_wait_longest = std::max(numbers.lock_wait_longest, waits);
   if (waits < kLockWaitLong) return;
-  std::string holder = "nobody holds it", remedy = mend(row);
+  std::string holder = "no one holds it", remedy = mend(row);
   if (!row.holders.empty()) {
     const LockHolder& one = row.holders.front();
     holder = one.owner + at_place(one.place) + " holds it under fence " + std::to_string(row.fence) + " since " +
              moment(one.granted_at, look.now);
-    if (one.left <= Duration{0}) holder += ", and its lease ran out";
+    if (one.left <= Duration{0}) holder += ", and its lease has expired";
     if (const std::optional<std::int64_t> pid = stopped(look, one)) {
       holder += ", and is stopped";
       remedy = "kill -CONT " + std::to_string(*pid);
@@ -117,7 +117,7 @@ Result<void> debt_elsewhere(StateLook& look, FindingList& list) {
     if (!read) return read;
     if (debt > 0)
       list.add(FindingStatus::warning,
-               "namespace " + ns + ": " + counted(debt, "lease") + " of locks ran out and " +
+               "namespace " + ns + ": " + counted(debt, "lease") + " of locks expired and " +
                    (debt == 1 ? "was" : "were") + " not released",
                "fenceline doctor --namespace " + ns, since);
   }
@@ -128,11 +128,11 @@ Result<void> debt_elsewhere(StateLook& look, FindingList& list) {
 
 Result<LockFindings> locks(StateLook& look) {
   FindingList wait("lock_wait",
-                   "whoever waits does nothing else; a holder that hangs but renews keeps the lock for ever",
+                   "waiters do nothing else meanwhile; a holder that hangs but renews keeps the lock forever",
                    "fenceline locks list --held");
   FindingList debt(
       "lock_debt",
-      "its holder died or hangs, and may still write: its fence is refused only when somebody has a newer one",
+      "its holder died or hangs and may still write: its fence is refused only after a newer one is granted",
       "fenceline locks list");
   std::int64_t all = 0;
   const Result<void> read = each_lock(look, look.options.ns, kPagesMost, [&](const LockRow& row) {
@@ -146,9 +146,9 @@ Result<LockFindings> locks(StateLook& look) {
     if (const Result<void> elsewhere = debt_elsewhere(look, debt); !elsewhere)
       return std::unexpected(elsewhere.error());
   }
-  const std::string known = counted(all, "lock") + " looked at";
-  return LockFindings{look.told(std::move(wait), known + ", nobody waits for long"),
-                      look.told(std::move(debt), known + ", none ran out unreleased")};
+  const std::string known = counted(all, "lock") + " checked";
+  return LockFindings{look.told(std::move(wait), known + ", no long waits"),
+                      look.told(std::move(debt), known + ", none expired without a release")};
 }
 
 }  // namespace fenceline::doctor

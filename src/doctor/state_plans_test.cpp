@@ -35,7 +35,7 @@ TEST_F(Locks, ThatRanOutAndWereNotReleasedAreDebt) {
   const Finding debt = one("lock_debt");
   EXPECT_EQ(debt.status, FindingStatus::warning);
   EXPECT_EQ(debt.detail, "lock deploy: the lease of a (box:a) under fence " + std::to_string(fence) +
-                             " ran out 40s ago, and was not released");
+                             " expired 40s ago without a release");
   EXPECT_EQ(debt.remedy, "fenceline lock deploy -- true") << "taken over and released: the old fence is stale then";
   EXPECT_EQ(debt.since, clock.wall_now() - 40s);
   EXPECT_EQ(look().numbers.lock_debt, 1);
@@ -68,7 +68,7 @@ TEST_F(Locks, DebtOfOtherNamespacesIsANumber) {
   expect_only({});
   options.other_namespaces = true;
   const Finding debt = one("lock_debt");
-  EXPECT_EQ(debt.detail, "namespace default: 1 lease of locks ran out and was not released");
+  EXPECT_EQ(debt.detail, "namespace default: 1 lease of locks expired and was not released");
   EXPECT_EQ(debt.remedy, "fenceline doctor --namespace default");
   EXPECT_EQ(look().numbers.lock_debt, 0) << "its own";
 }
@@ -168,7 +168,7 @@ TEST_F(Schedules, AheadOfTheClockAreTakenBackByTheCommandThatIsNamed) {
   clock.set_wall(real);
   const Finding ahead = one("schedules_ahead");
   EXPECT_EQ(ahead.status, FindingStatus::bad);
-  EXPECT_TRUE(ahead.detail.starts_with("schedule hourly is accounted for up to ") &&
+  EXPECT_TRUE(ahead.detail.starts_with("schedule hourly has ticks resolved up to ") &&
               ahead.detail.ends_with(" ahead of the store's clock"))
       << ahead.detail;
   EXPECT_TRUE(ahead.remedy.starts_with("fenceline schedule rewind hourly --to 20")) << ahead.remedy;
@@ -190,7 +190,7 @@ TEST_F(Items, ThatAPersonHoldsAreNamedWithTheReason) {
   pass(5s);
   const Finding held = one("items_held");
   EXPECT_EQ(held.status, FindingStatus::warning);
-  EXPECT_EQ(held.detail, "item " + to_string(id) + " of pipeline docs is held by ann ('ask legal')");
+  EXPECT_EQ(held.detail, "item " + to_string(id) + " of pipeline docs is on hold by ann ('ask legal')");
   EXPECT_EQ(held.remedy, "fenceline stage release " + to_string(id));
   EXPECT_EQ(held.since, since);
   EXPECT_EQ(look().numbers.items_held, 1);

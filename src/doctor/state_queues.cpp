@@ -40,7 +40,7 @@ void judge_queue(StateLook& look, FindingList& list, const QueueRow& row) {
   if (servers.working > 0) {
     if (age > kQueueOld)
       list.add(FindingStatus::warning,
-               "queue " + row.queue + ": the oldest job waits for " + rough(age) + "; " + jobs + ", " +
+               "queue " + row.queue + ": the oldest job has been waiting for " + rough(age) + "; " + jobs + ", " +
                    counted(servers.working, "worker") + " at it",
                "fenceline work " + row.queue + " -- CMD", *row.oldest_ready_at);
     return;
@@ -63,17 +63,17 @@ std::string first_line(const std::string& text) {
 }  // namespace
 
 Result<Findings> queue_age(StateLook& look) {
-  FindingList list("queue_age", "work that is due is not done, and waits longer the longer this lasts",
-                   "fenceline queue list");
+  FindingList list("queue_age", "work that is due is not done, and the backlog grows", "fenceline queue list");
   for (const QueueRow& row : look.looked.queues) judge_queue(look, list, row);
   return look.told(std::move(list),
-                   counted(static_cast<std::int64_t>(look.looked.queues.size()), "queue") + ", no job waits for long");
+                   counted(static_cast<std::int64_t>(look.looked.queues.size()), "queue") + ", no long waits");
 }
 
 Result<Findings> dead_letters(StateLook& look) {
-  FindingList list("dead_letters",
-                   "they failed for good: nobody runs them again by itself, and after their retention they are removed",
-                   "fenceline dead list");
+  FindingList list(
+      "dead_letters",
+      "they have no attempts left: they do not run again by themselves, and are removed after their retention",
+      "fenceline dead list");
   const std::int64_t all = look.depth(JobState::dead);
   look.looked.numbers.dead_letters = all;
   if (all == 0) return look.told(std::move(list), "none");
@@ -84,7 +84,7 @@ Result<Findings> dead_letters(StateLook& look) {
     const std::int64_t dead = row.depth_of(JobState::dead);
     if (dead == 0) continue;
     const auto example = std::ranges::find(page->jobs, row.queue, &Job::queue);
-    std::string detail = counted(dead, "dead letter") + " in queue " + row.queue;
+    std::string detail = counted(dead, "dead job") + " in queue " + row.queue;
     std::optional<WallTime> since;
     if (example != page->jobs.end()) {
       detail += (dead == 1 ? ": job " : "; the first: job ") + to_string(example->id) +
@@ -98,7 +98,7 @@ Result<Findings> dead_letters(StateLook& look) {
 
 Result<Findings> effects_in_doubt(StateLook& look) {
   // Whether or not their jobs wait: of a job that was cancelled, or died otherwise, nobody would be told else.
-  FindingList list("effects_in_doubt", "it may have happened or not, and nobody repeats it until somebody says so",
+  FindingList list("effects_in_doubt", "it may or may not have happened, and is not repeated until someone resolves it",
                    "fenceline effects list --in-doubt");
   const Result<EffectsReply> doubts = look.store.effects({.ns = look.options.ns, .in_doubt = true, .limit = kPage});
   if (!doubts) return std::unexpected(doubts.error());
@@ -109,7 +109,7 @@ Result<Findings> effects_in_doubt(StateLook& look) {
     list.add(bad ? FindingStatus::bad : FindingStatus::warning,
              "effect " + effect.name + " of job " + id + ", begun under fence " + std::to_string(effect.fence) +
                  ", may have happened" + (effect.held ? "; its job waits for an operator" : ""),
-             "fenceline effects resolve " + id + " " + effect.name + " --done  # or --none, whichever is so",
+             "fenceline effects resolve " + id + " " + effect.name + " --done  # or --none if it did not happen",
              effect.began_at);
   }
   look.looked.numbers.effects_in_doubt = list.size();

@@ -23,7 +23,8 @@ TEST_F(QueueAge, AQueueWithoutAWorkerIsNamedAndIsBadWhenItLasts) {
   pass(11min);
   EXPECT_EQ(one("queue_age").status, FindingStatus::bad);
   report("w-1");
-  EXPECT_EQ(one("queue_age").detail, "queue mail: the oldest job waits for 11m; 1 job is due, 1 worker at it");
+  EXPECT_EQ(one("queue_age").detail,
+            "queue mail: the oldest job has been waiting for 11m; 1 job is due, 1 worker at it");
   EXPECT_EQ(one("queue_age").status, FindingStatus::warning);
 }
 
@@ -64,7 +65,7 @@ TEST_F(DeadLetters, AreTheDepthOfEachQueueAndAnExample) {
   settle("w-1", second, claim("w-1"), {.kind = OutcomeKind::dead});
   const Finding dead = one("dead_letters");
   EXPECT_EQ(dead.status, FindingStatus::warning);
-  EXPECT_EQ(dead.detail, "2 dead letters in queue mail; the first: job " + to_string(first) + ", exit status 65");
+  EXPECT_EQ(dead.detail, "2 dead jobs in queue mail; the first: job " + to_string(first) + ", exit status 65");
   EXPECT_EQ(dead.remedy, "fenceline dead redrive --queue mail --limit 1 --yes");
   EXPECT_EQ(dead.since, since);
   EXPECT_EQ(look().numbers.dead_letters, 2);
@@ -98,7 +99,7 @@ TEST_F(Effects, InDoubtWaitForAPersonAndAreBadWhenNobodyComes) {
       << doubt.detail;
   EXPECT_TRUE(doubt.detail.ends_with(", may have happened; its job waits for an operator")) << doubt.detail;
   EXPECT_EQ(doubt.remedy,
-            "fenceline effects resolve " + to_string(id) + " charge --done  # or --none, whichever is so");
+            "fenceline effects resolve " + to_string(id) + " charge --done  # or --none if it did not happen");
   EXPECT_EQ(doubt.since, began);
   EXPECT_EQ(look().numbers.effects_in_doubt, 1);
   pass(1h);
@@ -116,9 +117,9 @@ TEST_F(Groups, ThatWaitForAnEffectNameTheHeadTheEffectAndWhoWaits) {
   const Finding blocked = one("groups_blocked");
   EXPECT_EQ(blocked.status, FindingStatus::warning);
   EXPECT_EQ(blocked.detail, "group acme of queue mail: job " + to_string(behind) + ", due for 40s, waits behind job " +
-                                to_string(head) + ", which waits for effect charge, in doubt");
+                                to_string(head) + ", which waits for the effect charge, in doubt");
   EXPECT_EQ(blocked.remedy,
-            "fenceline effects resolve " + to_string(head) + " charge --done  # or --none, whichever is so");
+            "fenceline effects resolve " + to_string(head) + " charge --done  # or --none if it did not happen");
   EXPECT_EQ(look().numbers.groups_blocked, 1);
   pass(1h);
   EXPECT_EQ(one("groups_blocked").status, FindingStatus::bad);
@@ -131,7 +132,7 @@ TEST_F(Groups, BehindALeaseThatRanOutAreBlocked) {
   EXPECT_EQ(one("groups_blocked").status, FindingStatus::ok) << "the head runs: so it should be";
   pass(kTtl + 3s);
   const Finding blocked = one("groups_blocked");
-  EXPECT_TRUE(blocked.detail.ends_with("waits behind job " + to_string(head) + ", whose lease ran out 3s ago"))
+  EXPECT_TRUE(blocked.detail.ends_with("waits behind job " + to_string(head) + ", whose lease expired 3s ago"))
       << blocked.detail;
   EXPECT_EQ(blocked.remedy, "fenceline work mail -- CMD");
 }
@@ -143,7 +144,7 @@ TEST_F(Groups, BehindAHeadThatIsTriedAgainLaterAreBlocked) {
   EXPECT_EQ(one("groups_blocked").status, FindingStatus::ok) << "nobody waits for long";
   pass(1min);
   const Finding blocked = one("groups_blocked");
-  EXPECT_TRUE(blocked.detail.find("waits behind job " + to_string(head) + ", which is tried again at ") !=
+  EXPECT_TRUE(blocked.detail.find("waits behind job " + to_string(head) + ", which will be retried at ") !=
               std::string::npos)
       << blocked.detail;
   EXPECT_EQ(blocked.remedy, "fenceline job retry " + to_string(head));
@@ -188,8 +189,8 @@ TEST_F(Groups, OfALongQueueNameTheHeadAndNobodyLooksForWhoWaits) {
   for (int i = 0; i < 301; ++i)
     many.jobs.push_back({.id = *parse_uuid(fresh_id(runtime)), .queue = "mail", .group = "acme"});
   must(store.enqueue(many));
-  EXPECT_EQ(one("groups_blocked").detail, "group acme of queue mail: all of it waits behind job " + to_string(head) +
-                                              ", which waits for effect charge, in doubt");
+  EXPECT_EQ(one("groups_blocked").detail, "group acme of queue mail: all its jobs wait behind job " + to_string(head) +
+                                              ", which waits for the effect charge, in doubt");
   EXPECT_TRUE(look().cut);
 }
 

@@ -38,12 +38,12 @@ void judge_item(FindingList& list, const KnownPipeline& pipeline, const Item& it
   if (now->record.hold) {
     const ItemWord& word = *now->record.hold;
     list.add(FindingStatus::warning,
-             name + " is held" + (word.by.empty() ? "" : " by " + word.by) +
+             name + " is on hold" + (word.by.empty() ? "" : " by " + word.by) +
                  (word.reason.empty() ? "" : " ('" + word.reason + "')"),
              "fenceline stage release " + id, word.at);
   } else if (now->record.overdue) {
     list.add(FindingStatus::warning,
-             name + " waits for " + waits_for(pipeline.spec, *now) + "; nobody approved in time",
+             name + " waits for " + waits_for(pipeline.spec, *now) + "; no one approved in time",
              "fenceline stage approve " + id, deadline_of(pipeline.spec, *now));
   }
 }
@@ -51,7 +51,8 @@ void judge_item(FindingList& list, const KnownPipeline& pipeline, const Item& it
 }  // namespace
 
 Result<Findings> schedules_late(StateLook& look) {
-  FindingList list("schedules_late", "a tick that is due did not fire: nobody leads, or whoever leads cannot",
+  FindingList list("schedules_late",
+                   "a tick that is due did not fire: no scheduler leads, or the leader cannot fire it",
                    "fenceline schedule list");
   std::optional<bool> led;
   for (const ScheduleRow& row : look.schedules) {
@@ -85,7 +86,7 @@ Result<Findings> schedules_late(StateLook& look) {
 Result<Findings> schedules_ahead(StateLook& look) {
   FindingList list(
       "schedules_ahead",
-      "it fires nothing until the clock is there: the store's clock was wrong, or somebody moved its account",
+      "it fires nothing until the clock gets there: the store's clock was wrong, or someone moved the schedule ahead",
       "fenceline schedule list");
   for (const ScheduleRow& row : look.schedules) {
     const WallTime to = std::max(row.resolved_to, row.bar);
@@ -96,22 +97,22 @@ Result<Findings> schedules_ahead(StateLook& look) {
     // Before the bar nothing is remembered, and nothing can be moved back.
     const bool barred = std::max(row.bar, row.counts_from) > look.now + kAheadAllowed;
     list.add(FindingStatus::bad,
-             "schedule " + row.name + " is accounted for up to " + moment(to, look.now) + ", " + rough(to - look.now) +
-                 " ahead of the store's clock",
+             "schedule " + row.name + " has ticks resolved up to " + moment(to, look.now) + ", " +
+                 rough(to - look.now) + " ahead of the store's clock",
              barred ? "fenceline schedule remove " + row.name + "  # and add it under another name"
                     : "fenceline schedule rewind " + row.name + " --to " + account_of(look.now, row.counts_from));
   }
   look.looked.numbers.schedules_ahead = list.size();
-  return look.told(std::move(list), "no account is ahead of the store's clock");
+  return look.told(std::move(list), "no schedule is ahead of the store's clock");
 }
 
 Result<Findings> items_held(StateLook& look) {
-  FindingList list("items_held", "it goes nowhere until a person lets it", "fenceline board");
+  FindingList list("items_held", "it does not continue until a person acts", "fenceline board");
   if (look.waiting.empty()) return look.told(std::move(list), "none");
   const Result<KnownPipelines> pipelines = read_pipelines(look.store, look.options.ns);
   // One of a newer version is for that version's doctor.
   if (!pipelines && pipelines.error().code == Code::invalid)
-    return look.told(std::move(list), "not known: " + pipelines.error().message);
+    return look.told(std::move(list), "unknown: " + pipelines.error().message);
   if (!pipelines) return std::unexpected(pipelines.error());
   std::vector<JobId> ids;
   for (const Job& job : look.waiting) {

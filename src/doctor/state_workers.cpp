@@ -64,7 +64,8 @@ std::string remedy_for(const StateLook& look, const WorkerRow& row) {
 }  // namespace
 
 Result<Findings> beliefs(StateLook& look) {
-  FindingList list("beliefs", "its handler may still act: what it writes is refused only where the fence is checked",
+  FindingList list("beliefs",
+                   "its handler may still be running: its writes are refused only where the fence is checked",
                    "fenceline workers list");
   const std::vector<Belief> doubts = doubtful(look);
   std::vector<JobId> ids;
@@ -82,7 +83,7 @@ Result<Findings> beliefs(StateLook& look) {
     // gone too, that job is stale and told as such.
     if (job.fence == belief.held.fence) {
       if (has_expired(job) && !is_gone(row))
-        list.add(FindingStatus::warning, believes(belief) + "; its lease ran out " + rough(expired_for(job)) + " ago",
+        list.add(FindingStatus::warning, believes(belief) + "; its lease expired " + rough(expired_for(job)) + " ago",
                  remedy_for(look, row), look.now - expired_for(job));
       continue;
     }
@@ -102,12 +103,13 @@ Result<Findings> beliefs(StateLook& look) {
   look.looked.numbers.beliefs_wrong = list.size();
   std::int64_t held = 0;
   for (const WorkerRow& row : look.looked.workers) held += static_cast<std::int64_t>(row.report.holding.size());
-  return look.told(std::move(list), "the store agrees with all that workers hold: " + counted(held, "job"));
+  return look.told(std::move(list),
+                   "the store agrees with every lease that workers believe in: " + counted(held, "job"));
 }
 
 Result<Findings> workers_gone(StateLook& look) {
   FindingList list("workers_gone",
-                   "its leases run out and its jobs are done again by others; its queues have one worker less",
+                   "its leases expire and its jobs are repeated by others; its queues have one worker less",
                    "fenceline workers list");
   std::int64_t seen = 0;
   for (const WorkerRow& row : look.looked.workers) {
@@ -118,8 +120,8 @@ Result<Findings> workers_gone(StateLook& look) {
     const std::int64_t held = static_cast<std::int64_t>(row.report.holding.size());
     list.add(FindingStatus::warning,
              "worker " + row.report.owner + " on " + row.report.host + " (pid " + std::to_string(row.report.pid) +
-                 ") was not seen for " + rough(row.unseen) + ", longer than its ttl of " + rough(row.report.ttl) +
-                 (held > 0 ? "; it held " + counted(held, "job") : ""),
+                 ") has not been seen for " + rough(row.unseen) + ", longer than its ttl of " + rough(row.report.ttl) +
+                 (held > 0 ? "; it had " + counted(held, "job") : ""),
              look.wake_or_forget(row), row.seen_at);
   }
   look.looked.numbers.workers_seen = seen;

@@ -115,7 +115,7 @@ TEST_F(Beliefs, InALeaseThatRanOutUnderALivingWorkerAreWrong) {
   pass(kTtl + 5s);
   report("w-1", {{id, first}});
   EXPECT_EQ(one("beliefs").detail, "w-1 believes it holds " + to_string(id) + " under fence " + std::to_string(first) +
-                                       "; its lease ran out 5s ago");
+                                       "; its lease expired 5s ago");
   pass(kTtl + 1s);
   EXPECT_EQ(one("beliefs").status, FindingStatus::ok) << "gone, like its lease: that is a stale job";
   EXPECT_EQ(one("stale_jobs").status, FindingStatus::warning);
@@ -147,7 +147,7 @@ TEST_F(WorkersGone, AreToldWithWhatTheyHeld) {
   const Finding gone = one("workers_gone");
   EXPECT_EQ(gone.status, FindingStatus::warning);
   EXPECT_EQ(gone.detail,
-            "worker w-1 on box (pid 4711) was not seen for 45s, longer than its ttl of 30s; it held 1 job");
+            "worker w-1 on box (pid 4711) has not been seen for 45s, longer than its ttl of 30s; it had 1 job");
   EXPECT_EQ(gone.since, seen);
   report("w-1");
   EXPECT_EQ(one("workers_gone").status, FindingStatus::ok);

@@ -100,7 +100,7 @@ OperatorFault effect_in_doubt() {
           .what = "a worker is killed inside an effect",
           .metric = "fenceline_effects_in_doubt",
           .check = "effects_in_doubt",
-          .command = "fenceline effects resolve ID NAME --done # or --none, whichever is so",
+          .command = "fenceline effects resolve ID NAME --done # or --none if it did not happen",
           .bring_about = [](OperatorScene& scene) {
             killed_in_an_effect(scene, {"enqueue", kSceneQueue});
           }};
@@ -155,7 +155,7 @@ OperatorFault group_behind_a_doubt() {
           .what = "the first job of a group waits for a person",
           .metric = "fenceline_groups_blocked",
           .check = "groups_blocked",
-          .command = "fenceline effects resolve ID NAME --done # or --none, whichever is so",
+          .command = "fenceline effects resolve ID NAME --done # or --none if it did not happen",
           .bring_about = [](OperatorScene& scene) {
             const std::vector<std::string> job{"enqueue", kSceneQueue, "--group", "customer-7"};
             killed_in_an_effect(scene, job);

@@ -62,7 +62,7 @@ TEST(EffectsList, OfAJobThatDoesNotWaitExplainAndDoctorNameTheDoubtToo) {
   EXPECT_TRUE(has(effects_finding()["detail"], "effect mail of job " + dead + ", begun under fence "))
       << effects_finding();
   EXPECT_EQ(effects_finding()["remedy"],
-            "fenceline effects resolve " + dead + " mail --done  # or --none, whichever is so");
+            "fenceline effects resolve " + dead + " mail --done  # or --none if it did not happen");
   EXPECT_EQ(place.fenceline({"effects", "resolve", dead, "mail", "--none"}).status, 0);
   EXPECT_FALSE(explained(place, dead).contains("effect_in_doubt"));
   EXPECT_EQ(effects_finding()["status"], "ok");

@@ -23,7 +23,8 @@ Diagnosis some() {
             "fenceline workers stop w-1",
             "its handler may still act: what it writes is refused only where the fence is checked", kDoctorNow - 49s}},
           {{"stale_jobs", FindingStatus::warning,
-            "job " + id + " of queue mail: the lease of w-1 under fence 5 ran out 12s ago, and nobody took over",
+            "job " + id +
+                " of queue mail: the lease of w-1 under fence 5 expired 12s ago, and no worker has taken over",
             "fenceline work mail -- CMD", "nobody works on it", kDoctorNow - 12s}},
           {{"stale_jobs",
             FindingStatus::warning,
@@ -41,7 +42,7 @@ TEST(DoctorView, PutsTheWorstLastAndTheCommandOnALineOfItsOwn) {
             "\n"
             "warning  stale_jobs  since 12:03:48Z, 12s ago\n"
             "  job 0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10 of queue mail: the lease of w-1 under\n"
-            "  fence 5 ran out 12s ago, and nobody took over\n"
+            "  fence 5 expired 12s ago, and no worker has taken over\n"
             "  why: nobody works on it\n"
             "  mend: fenceline work mail -- CMD\n"
             "\n"

@@ -31,7 +31,7 @@ Finding token_failed(const tracker::Trouble& trouble) {
             FindingStatus::bad,
             text,
             "fenceline tracker whoami",
-            "nothing is claimed, renewed or recorded until it is whole again",
+            "nothing is claimed, renewed or recorded until it recovers",
             {}};
   return {denied ? "tracker_token" : "store_away",
           FindingStatus::bad,
@@ -53,26 +53,25 @@ Finding token_finding(const tracker::Account& self, const TrackerPlace* place) {
           FindingStatus::warning,
           who + " is neither a worker nor one of the people of the pipeline's file",
           "fenceline tracker whoami",
-          "what it writes does not count: a worker with this token would work for nothing",
+          "what it writes does not count: a worker with this token would work in vain",
           {}};
 }
 
 Finding budget_finding(const std::optional<tracker::Limit>& limit) {
-  if (!limit) return {"tracker_budget", FindingStatus::ok, "not known: the tracker does not say", "", "", {}};
-  const std::string detail =
-      std::to_string(limit->left) + " requests left, whole again in " + doctor::rough(limit->whole_in);
+  if (!limit) return {"tracker_budget", FindingStatus::ok, "unknown: the tracker does not report it", "", "", {}};
+  const std::string detail = std::to_string(limit->left) + " requests left, reset in " + doctor::rough(limit->whole_in);
   if (limit->left >= kBudgetLow) return {"tracker_budget", FindingStatus::ok, detail, "", "", {}};
   return {"tracker_budget",           limit->left == 0 ? FindingStatus::bad : FindingStatus::warning,         detail,
-          "fenceline tracker whoami", "when it is used up nothing is claimed or renewed, and leases run out", {}};
+          "fenceline tracker whoami", "when it is used up, nothing is claimed or renewed, and leases expire", {}};
 }
 
 // Items that workers leave to people: contested ones, and those that a person holds.
 tracker::Answer<std::vector<Finding>> items_findings(TrackerPlace& place, const std::string& pipeline_file, bool& cut,
                                                      std::optional<tracker::Limit>& limit) {
   FindingList contested("contested",
-                        "no worker touches it: somebody without a say moved it twice, and a person must decide",
+                        "no worker touches it: someone without permission moved it twice, and a person must decide",
                         "fenceline board --pipeline " + doctor::shell_word(pipeline_file));
-  FindingList held("items_held", "it goes nowhere until a person lets it",
+  FindingList held("items_held", "it does not continue until a person acts",
                    "fenceline board --pipeline " + doctor::shell_word(pipeline_file));
   std::set<tracker::ItemId> ids;
   Served served;
@@ -100,7 +99,7 @@ tracker::Answer<std::vector<Finding>> items_findings(TrackerPlace& place, const 
       contested.add(FindingStatus::warning, "item " + id + " is contested: " + ledger.contested_why,
                     "fenceline stage release " + id + file, *ledger.contested);
     else if (ledger.held)
-      held.add(FindingStatus::warning, "item " + id + " is held by a person", "fenceline stage release " + id + file);
+      held.add(FindingStatus::warning, "item " + id + " is on hold", "fenceline stage release " + id + file);
   }
   if (served.limit) limit = served.limit;
   std::vector<Finding> findings =
@@ -124,7 +123,7 @@ Result<int> doctor_of_tracker(Invocation& invocation) {
          FindingStatus::bad,
          error_text(opened.error()),
          "fenceline tracker whoami",
-         "nobody can ask the tracker anything",
+         "the tracker cannot be asked anything",
          {}});
   } else if (const tracker::Answer<tracker::Account> self = (*opened)->who_am_i(); !self) {
     add(token_failed(self.error()));
@@ -134,7 +133,7 @@ Result<int> doctor_of_tracker(Invocation& invocation) {
     if (file && !place) return std::unexpected(place.error());
     add(token_finding(self->value, place ? &*place : nullptr));
     std::vector<Finding> items{
-        {"contested", FindingStatus::ok, "not looked at: name the pipeline's file with --pipeline", "", "", {}}};
+        {"contested", FindingStatus::ok, "not checked: name the pipeline's file with --pipeline", "", "", {}}};
     if (place) {
       tracker::Answer<std::vector<Finding>> found = items_findings(*place, *file, diagnosis.cut, limit);
       if (found) items = std::move(found->value);
