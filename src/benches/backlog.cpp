@@ -70,7 +70,7 @@ BenchResults measure_backlog(Bench& bench) {
          {std::pair{deep->get(), bench.sizes.deep}, std::pair{shallow->get(), bench.sizes.shallow}}) {
       if (auto ok = fill(bench, *store, waiting); !ok) return std::unexpected(ok.error());
     }
-    if (auto ok = bench.go_on("backlog, the store comes to rest"); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("backlog, waiting for the store to settle"); !ok) return std::unexpected(ok.error());
     for (const std::string& place : {deep_path, shallow_path}) {
       if (auto ok = bench.places.settle(place, bench.invocation.stop); !ok) return std::unexpected(ok.error());
     }

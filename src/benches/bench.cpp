@@ -100,7 +100,7 @@ Error Bench::failed(const std::string& what) const {
   std::ifstream words(words_path());
   std::string last;
   for (std::string line; std::getline(words, line);) last = line;
-  return {Code::unavailable, what + (last.empty() ? "" : ": " + printable(last, 300)) + "; nothing of it is left"};
+  return {Code::unavailable, what + (last.empty() ? "" : ": " + printable(last, 300)) + "; nothing of it remains"};
 }
 
 std::vector<std::string> Bench::with_store(std::vector<std::string> arguments, const std::string& place) const {

@@ -125,7 +125,7 @@ BenchResults measure_on_server(Bench& bench) {
 BenchResults measure_guarded(Bench& bench) {
   if (bench.places.kind() == bench::StoreKind::redis)
     return std::vector{
-        BenchResult{.name = "guarded", .skipped = "an application has no transactions of its own on Redis"}};
+        BenchResult{.name = "guarded", .skipped = "an application cannot have its own transactions on Redis"}};
   if (auto ok = bench.go_on("guarded: transactions of the application, with and without a fence"); !ok)
     return std::unexpected(ok.error());
   if (bench.places.kind() == bench::StoreKind::postgres) return measure_on_server(bench);
@@ -134,7 +134,7 @@ BenchResults measure_guarded(Bench& bench) {
   auto* const store = dynamic_cast<SqliteStore*>(opened->get());
   if (store == nullptr)
     return std::vector{
-        BenchResult{.name = "guarded", .skipped = "only a SQLite file has connections for the application"}};
+        BenchResult{.name = "guarded", .skipped = "only a SQLite file offers connections for the application"}};
   const auto raw = bench.open_raw(bench.places.fresh("guarded_raw"), bench::RawStyle::row_by_row);
   if (!raw) return std::unexpected(raw.error());
   Result<SqliteConnection> connection = store->connect({.ns = kBenchNamespace});

@@ -96,7 +96,7 @@ Result<HorizonSide> drain_small(Bench& bench, bool held) {
 
 BenchResults measure_held_horizon(Bench& bench) {
   if (bench.places.kind() == bench::StoreKind::redis)
-    return std::vector{BenchResult{.name = "held_horizon", .skipped = "Redis keeps nothing that is dead"}};
+    return std::vector{BenchResult{.name = "held_horizon", .skipped = "Redis keeps no dead rows"}};
   if (!bench.places.has_server())
     return std::vector{BenchResult{.name = "held_horizon",
                                    .skipped = "SQLite keeps no dead rows that an open transaction could hold back"}};

@@ -71,7 +71,7 @@ BenchResults measure_kept(Bench& bench) {
     // The other one has seen a few jobs too: what is planned or cached at the first is so on both sides.
     if (const auto first = worked_slice(bench, **fresh, bench.sizes.slice_of_small, bench.sizes.batch); !first)
       return std::unexpected(first.error());
-    if (auto ok = bench.go_on("kept, the store comes to rest"); !ok) return std::unexpected(ok.error());
+    if (auto ok = bench.go_on("kept, waiting for the store to settle"); !ok) return std::unexpected(ok.error());
     for (const std::string& place : {many_place, fresh_place}) {
       if (auto ok = bench.places.settle(place, bench.invocation.stop); !ok) return std::unexpected(ok.error());
     }

@@ -108,7 +108,7 @@ class RawPair {
     if (!taken) return std::unexpected(taken.error());
     const Result<bool> given = lock_->give("alone");
     if (!given) return std::unexpected(given.error());
-    return *taken && *given ? Result<void>() : fail(Code::lost, "the raw lock of the bench was not its own");
+    return *taken && *given ? Result<void>() : fail(Code::lost, "the raw lock of the bench was held by another");
   }
 
  private:
@@ -221,7 +221,7 @@ Result<RoundAbout> hand_polled_around(Bench& bench, const std::string& url) {
               kRetryLeast + Duration{static_cast<std::int64_t>(bench.runtime().random() % kRetrySpread)};
           if (!bench.runtime().sleep_for(pause, bench.invocation.stop)) break;
         }
-        return fail(Code::held, "the raw lock of the bench was not to be had");
+        return fail(Code::held, "the raw lock of the bench could not be acquired");
       },
       [&](int i) -> Result<void> {
         const Result<bool> given = locks[static_cast<std::size_t>(i)]->give("around");
@@ -297,7 +297,7 @@ BenchResults measure_lock_pairs(Bench& bench) {
 }
 
 BenchResults measure_lock_hand_over(Bench& bench) {
-  if (auto ok = bench.go_on("locks: one lock handed around by " + std::to_string(kWaiters) + " waiters"); !ok)
+  if (auto ok = bench.go_on("locks: one lock passed among " + std::to_string(kWaiters) + " waiters"); !ok)
     return std::unexpected(ok.error());
   const std::string place = bench.places.fresh("around");
   const auto store = bench.open(place);

@@ -46,7 +46,8 @@ class Peer {
   // Errors: held (stopped), unavailable (it ended, or answered something else).
   Result<double> drain(Bench& bench, std::int64_t jobs, const std::string& folder) {
     const std::string order = "drain " + std::to_string(jobs) + " " + folder + "\n";
-    if (::write(in_.get(), order.data(), order.size()) < 0) return fail(Code::unavailable, "the peer does not listen");
+    if (::write(in_.get(), order.data(), order.size()) < 0)
+      return fail(Code::unavailable, "the peer does not read its input");
     std::string line;
     while (!line.ends_with('\n')) {
       if (bench.stopped()) return fail(Code::held, "interrupted");
@@ -54,13 +55,13 @@ class Peer {
       if (::poll(&watched, 1, kSlice) <= 0) continue;
       char byte = 0;
       if (::read(out_.get(), &byte, 1) <= 0)
-        return fail(Code::unavailable, "the peer ended without an answer; its words stand above");
+        return fail(Code::unavailable, "the peer ended without an answer; its output is above");
       line += byte;
     }
     const nlohmann::json told = nlohmann::json::parse(line, nullptr, false);
     if (!told.is_object() || !told.contains("jobs") || !told.contains("seconds") || told["jobs"] != jobs ||
         told["seconds"].get<double>() <= 0)
-      return fail(Code::unavailable, "the peer's answer is not understood");
+      return fail(Code::unavailable, "the peer's answer cannot be parsed");
     return static_cast<double>(jobs) / told["seconds"].get<double>();
   }
 

@@ -26,10 +26,10 @@ JobId fresh_job_id(Runtime& runtime) {
 
 Error error_of(const ActRefusal& refusal, std::string_view verb) {
   const std::string job = "job " + to_string(refusal.id);
-  if (refusal.reason == Reason::not_found) return {Code::not_found, "there is no " + job};
+  if (refusal.reason == Reason::not_found) return {Code::not_found, "no " + job};
   if (refusal.reason == Reason::key_taken)
-    return {Code::conflict, job + " cannot be tried again: job " + (refusal.holder ? to_string(*refusal.holder) : "?") +
-                                " has its key"};
+    return {Code::conflict, job + " cannot be retried: job " + (refusal.holder ? to_string(*refusal.holder) : "?") +
+                                " has its unique key"};
   return {Code::refused, job + " cannot be " + std::string(verb) + ": " + std::string(meaning_of(refusal.reason))};
 }
 
@@ -128,8 +128,8 @@ Result<void> Client::retry(const JobId& id, std::string_view reason) {
 Result<Job> Client::wait(const JobId& id, Duration timeout, std::stop_token stop) {
   std::string found;
   const auto looked = [&](const Result<Job>& job) {
-    found = job ? " is not finished: it is " + std::string(to_string(job->state))
-                : " cannot be looked at: the store is away";
+    found = job ? " has not finished: it is " + std::string(to_string(job->state))
+                : " cannot be read: the store is unreachable";
   };
   Result<std::optional<Job>> job = wait_until_finished(
       parts_->runtime, parts_->session->store(), id,
@@ -157,7 +157,7 @@ ItemControl& Client::items() { return *parts_->items; }
 Result<SqliteConnection> Client::connect() {
   auto* const store = dynamic_cast<SqliteStore*>(&parts_->session->backend());
   if (store == nullptr)
-    return fail(Code::refused, "the store is not a SQLite file: it has no connections for your own tables");
+    return fail(Code::refused, "the store is not a SQLite file: it offers no connections for your own tables");
   return store->connect({.ns = parts_->session->ns()});
 }
 

@@ -6,7 +6,7 @@ namespace fenceline {
 
 Result<JobPage> Client::jobs(const JobFilter& filter) {
   if (filter.limit < 1 || filter.limit > kJobsPageMax)
-    return fail(Code::invalid, "a page of " + std::to_string(filter.limit) + " jobs is not possible; use 1 to " +
+    return fail(Code::invalid, "a page of " + std::to_string(filter.limit) + " jobs is not valid; use 1 to " +
                                    std::to_string(kJobsPageMax));
   return (*parts_->session)
       ->jobs({.ns = parts_->session->ns(),

@@ -68,7 +68,7 @@ struct Worker::Parts {
   }
   Result<void> begin() {
     if (!begun.exchange(true)) return {};
-    return fail(Code::refused, "this worker was started before; make another one");
+    return fail(Code::refused, "this worker was already started; create another one");
   }
 
   Client::Parts& client;

@@ -6,14 +6,14 @@ namespace fenceline::metrics {
 
 http::HttpResponse Pages::answer(const http::HttpRequest& request) {
   if (request.method != "GET" && request.method != "HEAD")
-    return {.status = 405, .body = "this page can be read, and nothing else\n", .headers = {{"Allow", "GET, HEAD"}}};
+    return {.status = 405, .body = "only GET and HEAD are allowed\n", .headers = {{"Allow", "GET, HEAD"}}};
   if (request.path() == "/metrics") {
     sampler_.freshen();
     return {.body = metrics_.text(runtime_.now()), .content_type = "text/plain; version=0.0.4; charset=utf-8"};
   }
   if (request.path() == "/livez") return {.body = "ok\n"};
   if (request.path() == "/readyz") return readiness();
-  return {.status = 404, .body = "there is /metrics, /livez and /readyz\n"};
+  return {.status = 404, .body = "not found; use /metrics, /livez or /readyz\n"};
 }
 
 http::HttpResponse Pages::readiness() {

@@ -27,8 +27,9 @@ std::string spans_url(std::string_view endpoint, bool whole) {
 
 Result<std::unique_ptr<traces::SpanSink>> open_collector(Runtime& runtime, Log log, CollectorOptions options) {
   if (!is_possible(options.endpoint))
-    return fail(Code::invalid,
-                "the collector of traces is no address like http://HOST:4318, without user, password and query");
+    return fail(
+        Code::invalid,
+        "the address of the trace collector is not valid; use http://HOST:4318, without user, password or query");
   traces::ExporterOptions exporter{.url = spans_url(options.endpoint, options.whole),
                                    .headers = std::move(options.headers)};
   exporter.origin = {

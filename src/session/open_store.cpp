@@ -34,15 +34,16 @@ Result<void> check_store_url(std::string_view url) {
     return address ? Result<void>{} : std::unexpected(address.error());
   }
   if (!url.starts_with(kSqlite))
-    return fail(Code::invalid, "no kind of store is called '" + scheme_of(url) +
-                                   "'; there is sqlite:PATH, postgres://USER@HOST:PORT/DATABASE, redis://HOST:PORT and "
-                                   "unix:/PATH (of a Redis server)");
+    return fail(
+        Code::invalid,
+        "unknown kind of store '" + scheme_of(url) +
+            "'; use sqlite:PATH, postgres://USER@HOST:PORT/DATABASE, redis://HOST:PORT or unix:/PATH (a Redis socket)");
   const std::string_view path = url.substr(kSqlite.size());
   if (path.empty()) return fail(Code::invalid, "the store 'sqlite:' names no file; use sqlite:PATH");
   if (path == ":memory:")
-    return fail(Code::invalid, "the store 'sqlite::memory:' would end with this process; use sqlite:PATH");
+    return fail(Code::invalid, "the store 'sqlite::memory:' would be lost with this process; use sqlite:PATH");
   if (path.find('\0') != std::string_view::npos)
-    return fail(Code::invalid, "the store's path holds a NUL; use sqlite:PATH");
+    return fail(Code::invalid, "the store's path contains a NUL byte; use sqlite:PATH");
   return {};
 }
 

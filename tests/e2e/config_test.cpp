@@ -74,8 +74,8 @@ TEST(Config, WhatIsWrongIsRefusedWithItsLineAndChangesNothing) {
            {"namespace = \"a b\"\n",
             "fenceline: fenceline.toml:1: namespace 'a b' has a character that is not allowed;"},
            {"store = \"x.db\"\n",
-            "fenceline: fenceline.toml:1: no kind of store is called 'x.db'; there is sqlite:PATH, "
-            "postgres://USER@HOST:PORT/DATABASE, redis://HOST:PORT and unix:/PATH (of a Redis server)"},
+            "fenceline: fenceline.toml:1: unknown kind of store 'x.db'; use sqlite:PATH, "
+            "postgres://USER@HOST:PORT/DATABASE, redis://HOST:PORT or unix:/PATH (a Redis socket)"},
            {"[enqueue]\nbackoff = \"2h\"\nbackoff_max = \"1h\"\n",
             "fenceline: fenceline.toml:3: enqueue.backoff_max 1h is shorter than enqueue.backoff 2h;"},
            {"[work]\nttl = \"90\"\n", "fenceline: fenceline.toml:2: work.ttl '90' is not a duration"},
@@ -103,8 +103,8 @@ TEST(Config, WhatAVariableOrAFlagSaysWronglyIsNamedByItsOrigin) {
     EXPECT_EQ(ended.out, "");
   };
   refused({"config", "show"}, {.env = {{"FENCELINE_STORE", "foo"}}}, 64,
-          "FENCELINE_STORE: no kind of store is called 'foo'");
-  refused({"config", "show", "--store", "foo"}, {}, 64, "no kind of store is called 'foo'");
+          "FENCELINE_STORE: unknown kind of store 'foo'");
+  refused({"config", "show", "--store", "foo"}, {}, 64, "unknown kind of store 'foo'");
   refused({"jobs"}, {.env = {{"FENCELINE_NAMESPACE", "a b"}}}, 65,
           "FENCELINE_NAMESPACE: namespace 'a b' has a character");
   refused({"jobs", "--config", "."}, {}, 65, "'.' is a folder; name a file");

@@ -76,7 +76,7 @@ TEST(EffectsList, WhoWaitsForAJobThatWaitsIsToldSoOnce) {
   const std::vector<std::string> lines = lines_of(late.err);
   ASSERT_EQ(lines.size(), 2U) << late.err;
   EXPECT_EQ(lines[0], "fenceline: job " + id + " waits for a person; see 'fenceline job explain " + id + "'");
-  EXPECT_TRUE(has(lines[1], "is not finished after 300ms")) << late.err;
+  EXPECT_TRUE(has(lines[1], "has not finished after 300ms")) << late.err;
 }
 
 TEST(EffectsList, GoesInPages) {
