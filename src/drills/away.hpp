@@ -11,7 +11,7 @@ namespace fenceline::cli {
 inline Result<int> nothing_to_play(const Invocation& invocation, const std::string& name, const std::string& what) {
   return tell_not_played(
       invocation, name,
-      what + ": the store is embedded in its users' processes; `drill kill` and `drill pause` play what can befall it");
+      what + ": the store is embedded and has no server; `drill kill` and `drill pause` cover its faults");
 }
 
 }  // namespace fenceline::cli

@@ -40,16 +40,16 @@ bool was_felt(const Weather& weather, const FaultProxy::Counts& before, const Fa
 // False if the drill was interrupted.
 bool play_weather(DrillFleet& fleet, FaultProxy& proxy, const Weather& weather, DrillReport& report) {
   if (fleet.unfinished() == 0) {
-    report.not_injected.push_back(std::string(weather.name) + ": every job had ended before");
+    report.not_injected.push_back(std::string(weather.name) + ": all jobs had finished before");
     return true;
   }
   const FaultProxy::Counts before = proxy.counts();
   const bool listens = proxy.play({.state = weather.state});
   const bool whole = fleet.wait(weather.lasts);
   const bool again = proxy.play({.state = LinkState::good});
-  if (!listens || !again) report.violations.push_back("the drill's own port on this machine could not be had again");
+  if (!listens || !again) report.violations.push_back("the drill's own port on this machine could not be opened again");
   if (was_felt(weather, before, proxy.counts())) ++report.faults;
-  else report.not_injected.push_back(std::string(weather.name) + ": nothing went over the connections meanwhile");
+  else report.not_injected.push_back(std::string(weather.name) + ": no data was sent over the connections meanwhile");
   return whole;
 }
 

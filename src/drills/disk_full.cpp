@@ -29,10 +29,10 @@ std::string error_now() { return std::strerror(errno); }
 // if it cannot be.
 std::string mount_small_disk(const std::string& path) {
   if (::geteuid() != 0) return "only root may mount a memory disk; run it as `unshare -Urm fenceline drill disk-full`";
-  if (::unshare(CLONE_NEWNS) != 0) return "no mounts of our own: " + error_now();
+  if (::unshare(CLONE_NEWNS) != 0) return "cannot create a mount namespace: " + error_now();
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-    return "mounts cannot be made private: " + error_now();
-  if (::mount("tmpfs", path.c_str(), "tmpfs", 0, kDiskSize) != 0) return "no memory disk: " + error_now();
+    return "cannot make mounts private: " + error_now();
+  if (::mount("tmpfs", path.c_str(), "tmpfs", 0, kDiskSize) != 0) return "cannot mount a memory disk: " + error_now();
   return {};
 }
 
@@ -46,9 +46,9 @@ void fill(const std::string& path) {
 
 Result<int> run_drill_disk_full(Invocation& invocation) {
   if (is_on_a_server(invocation.store_url))
-    return tell_not_played(invocation, "disk-full",
-                           "a full disk: that of a server is not this program's to fill; with --store sqlite:PATH it "
-                           "is played on a scratch store");
+    return tell_not_played(
+        invocation, "disk-full",
+        "a full disk: not played on a server's disk; with --store sqlite:PATH it is played on a scratch store");
   const DrillFolder disk;
   const std::string trouble = mount_small_disk(disk.path());
   if (!trouble.empty()) return tell_not_played(invocation, "disk-full", "a full disk: " + trouble);
@@ -89,7 +89,7 @@ CommandSpec drill_disk_full_command() {
           .details = "Real workers run all the time; they continue when there is room again.",
           .arguments = {},
           .options = {},
-          .examples = {{"fenceline drill disk-full", "four times, on a memory disk of its own"}},
+          .examples = {{"fenceline drill disk-full", "four times, on its own memory disk"}},
           .run = run_drill_disk_full};
 }
 

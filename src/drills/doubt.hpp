@@ -19,7 +19,7 @@ class DoubtfulStore final : public ForwardingStore {
     }
     Result<ClaimReply> reply = inner_.claim(request);
     const std::lock_guard lock(mutex_);
-    if (request.request == doubted_) return fail(Code::in_doubt, "the drill swallowed the reply");
+    if (request.request == doubted_) return fail(Code::in_doubt, "the drill dropped the reply");
     return reply;
   }
 

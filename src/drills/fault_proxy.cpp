@@ -46,7 +46,7 @@ Result<SocketAddress> find_address(const FaultProxy::Target& target) {
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(target.host.c_str(), std::to_string(target.port).c_str(), &wanted, &found);
-  if (error != 0) return fail(Code::invalid, "there is no host '" + target.host + "': " + ::gai_strerror(error));
+  if (error != 0) return fail(Code::invalid, "unknown host '" + target.host + "': " + ::gai_strerror(error));
   std::memcpy(&address.bytes, found->ai_addr, found->ai_addrlen);
   address.size = found->ai_addrlen;
   ::freeaddrinfo(found);
@@ -241,7 +241,7 @@ Result<std::unique_ptr<FaultProxy>> FaultProxy::open(Runtime& runtime, const Tar
   UniqueFd listener = held ? listening_socket(port_of(held)) : UniqueFd{};
   UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!listener || !wake)
-    return fail(Code::unavailable, std::string("no socket for the proxy: ") + std::strerror(errno));
+    return fail(Code::unavailable, std::string("cannot create a socket for the proxy: ") + std::strerror(errno));
   auto links = std::make_unique<Links>(runtime, *address, std::move(held), std::move(listener), std::move(wake));
   const std::uint16_t port = links->port();
   return std::unique_ptr<FaultProxy>(new FaultProxy(runtime, std::move(links), port));

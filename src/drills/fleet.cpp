@@ -114,7 +114,7 @@ void DrillFleet::look_for(const std::map<JobId, Fence>& finished, DrillReport& r
     if (!job) return report.violations.push_back("the store does not answer: " + job.error().message);
     if (!*job || (*job)->state != JobState::done || (*job)->fence != fence)
       report.violations.push_back("J3: job " + to_string(id) + " was done under fence " + std::to_string(fence) +
-                                  " before anything could be lost, and is not any more");
+                                  " before the fault, and is not done any more");
   }
 }
 
@@ -160,7 +160,7 @@ void DrillFleet::look_at_the_jobs(DrillReport& report) {
   for (const auto& [id, payload] : payloads_) {
     const Result<std::optional<Job>> job = store_.job(ns_, id);
     if (!job) return report.violations.push_back("the store does not answer: " + job.error().message);
-    if (!*job) report.violations.push_back("J1: job " + to_string(id) + " was acknowledged and is gone");
+    if (!*job) report.violations.push_back("J1: job " + to_string(id) + " was acknowledged and is missing");
     else if ((*job)->state != JobState::done)
       report.violations.push_back("J8: job " + to_string(id) + " is " + std::string(to_string((*job)->state)) +
                                   " instead of done");
@@ -189,16 +189,16 @@ Result<int> play_drill(Invocation& invocation, Store& store, DrillPlan plan) {
   const std::string late = plan.storm(fleet, report) ? fleet.wait_for_the_end(kEndMost) : std::string{};
   if (was_interrupted(invocation.stop)) {
     const Result<void> removed = fleet.clean_up();
-    tell("fenceline: interrupted; " + std::to_string(report.faults) + " faults were played, and nothing is shown");
+    tell("fenceline: interrupted; " + std::to_string(report.faults) + " faults were played, and nothing was proved");
     if (!removed) return std::unexpected(removed.error());
     return interrupted_exit();
   }
   fleet.judge(report);
   if (!late.empty()) report.violations.push_back(late);
   if (plan.owes_takeovers && report.takeovers == 0)
-    report.violations.push_back("nobody took a job over: the drill does not show what it claims");
+    report.violations.push_back("no job was taken over, so the drill proves nothing");
   if (plan.owes_doubts && report.unanswered == 0)
-    report.violations.push_back("every call was answered: the drill does not show what it claims");
+    report.violations.push_back("every call was answered, so the drill proves nothing");
   const int exit = tell_drill(invocation, plan.name, report);
   if (const Result<void> removed = fleet.clean_up(); !removed) return std::unexpected(removed.error());
   return exit;
@@ -209,12 +209,12 @@ void audit_history(Runtime& runtime, const std::string& path, const std::vector<
   std::vector<std::string> arguments{"audit", path, "--json"};
   arguments.insert(arguments.end(), options.begin(), options.end());
   auto checker = OwnProcess::start(runtime, arguments);
-  if (!checker) return report.violations.push_back("the checker could not be started: " + checker.error().message);
+  if (!checker) return report.violations.push_back("cannot start the checker: " + checker.error().message);
   std::string output;
   const Exit exit = (*checker)->finish(runtime.now() + kStopMost, &output);
   const nlohmann::json verdict = nlohmann::json::parse(output, nullptr, false);
   if (!verdict.is_object() || (exit.status != kExitOk && exit.status != kExitFound))
-    return report.violations.push_back("the histories could not be checked: exit " + std::to_string(exit.status));
+    return report.violations.push_back("checking the histories failed: exit " + std::to_string(exit.status));
   report.events += verdict.value("events", std::int64_t{0});
   report.grants += verdict.value("grants", std::int64_t{0});
   report.unanswered += verdict.value("unknown", std::int64_t{0});
@@ -245,9 +245,9 @@ int tell_drill(const Invocation& invocation, const std::string& name, const Dril
     print_line(name + ": " + std::to_string(report.faults) + " faults, " + std::to_string(report.takeovers) +
                " takeovers, " + std::to_string(report.refused) + " late writes refused, " +
                std::to_string(report.events) + " events checked: " +
-               (!held    ? "NOT HELD"
+               (!held    ? "A PROMISE WAS BROKEN"
                 : played ? "every promise held"
-                         : "nothing could be injected here, so nothing is shown"));
+                         : "no fault could be injected here, so nothing was proved"));
   }
   if (!held) return kExitFound;
   return played ? kExitOk : kExitTryLater;

@@ -30,9 +30,7 @@ int list(const Invocation& invocation) {
 }
 
 void tell_point(const Invocation& invocation, const CrashPointInfo& point, const std::string& fault) {
-  const std::string where = is_of_a_gate(point)     ? "gates of its own"
-                            : needs_new_file(point) ? "a new file"
-                                                    : "this store";
+  const std::string where = is_of_a_gate(point) ? "its own gates" : needs_new_file(point) ? "a new file" : "this store";
   if (invocation.json)
     print_line(nlohmann::ordered_json{
         {"point", point.name}, {"on", where}, {"verdict", fault.empty() ? "held" : "broken"}, {"fault", fault}}
@@ -40,7 +38,7 @@ void tell_point(const Invocation& invocation, const CrashPointInfo& point, const
   else
     print_line(std::string(point.name) + "\t" + (fault.empty() ? "held" : "BROKEN: " + fault) +
                (needs_new_file(point) ? " (on a new file beside the store)"
-                : is_of_a_gate(point) ? " (at gates of its own)"
+                : is_of_a_gate(point) ? " (at its own gates)"
                                       : ""));
   flush_output();
 }
@@ -81,7 +79,7 @@ Result<int> run_drill_kill(Invocation& invocation) {
   if (invocation.has("--list")) return list(invocation);
   const std::optional<std::string> only = invocation.value("--point");
   if (only && !find_crash_point(*only))
-    return std::unexpected(usage_error("there is no crash point '" + *only + "'; see fenceline drill kill --list"));
+    return std::unexpected(usage_error("unknown crash point '" + *only + "'; see 'fenceline drill kill --list'"));
   DrillReport report;
   std::vector<CrashPointInfo> points;
   for (const CrashPointInfo& info : crash_points()) {
@@ -99,7 +97,7 @@ Result<int> run_drill_kill(Invocation& invocation) {
   if (played < points.size()) {
     tell("fenceline: interrupted; " + std::to_string(played) + " of " + std::to_string(points.size()) +
          " points were played, " + std::to_string(report.violations.size()) + " of them broken" +
-         (removed ? "" : "; namespace " + ns + " could not be removed: " + error_text(removed.error())));
+         (removed ? "" : "; namespace " + ns + " cannot be removed: " + error_text(removed.error())));
     return interrupted_exit();
   }
   const int exit = tell_drill(invocation, "kill", report);
@@ -114,10 +112,10 @@ CommandSpec drill_kill_command() {
           .summary = "Kill processes at every named point, and see nothing lost",
           .details = "Covers the life of a job, a lock and a write gate on this store.",
           .arguments = {},
-          .options = {{"--list", "", "only list the points and what is true at each"},
-                      {"--point", "NAME", "only this one"}},
+          .options = {{"--list", "", "list the points and what is true at each, and play nothing"},
+                      {"--point", "NAME", "play only this point"}},
           .examples = {{"fenceline drill kill", "all points, three at a time"},
-                       {"fenceline drill kill --point settle_before", "one of them"}},
+                       {"fenceline drill kill --point settle_before", "one point"}},
           .run = run_drill_kill};
 }
 

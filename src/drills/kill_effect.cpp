@@ -86,15 +86,14 @@ std::string KillAtEffect::play_under(const std::string& policy) {
   }
   const Ended worked = run(work(policy), mark(policy));
   const bool met = std::filesystem::exists(mark(policy));
-  if (worked.exit.signal != 0 && !met) return "the worker was killed by something else";
+  if (worked.exit.signal != 0 && !met) return "the worker was killed by another signal";
   if (worked.exit.signal == 0 && worked.exit.status != kExitOk)
     return "the worker ended with " + std::to_string(worked.exit.status) + ": " + last_line(folder_.path() + "/words");
   if (std::string fault = finish_them(policy); !fault.empty()) return fault;
   // A worker that only drains may be over before there is anything to die of.
-  if (!met && !std::filesystem::exists(mark(policy)))
-    return "the point was never met: the drill does not show what it claims";
+  if (!met && !std::filesystem::exists(mark(policy))) return "the point was never reached, so the drill proves nothing";
   if (resolved_.size() != doubts_owed(policy))
-    return "E2: " + std::to_string(resolved_.size()) + " doubts were named, and there must be " +
+    return "E2: " + std::to_string(resolved_.size()) + " effects in doubt were named, expected " +
            std::to_string(doubts_owed(policy));
   const std::map<std::string, int> entered = entries(policy);
   for (const std::string& id : jobs_) {
@@ -114,7 +113,7 @@ std::string KillAtEffect::finish_them(const std::string& policy) {
       return "the last worker ended with " + std::to_string(worked.exit.status) + ": " +
              last_line(folder_.path() + "/words");
     if (!invocation_.runtime->sleep_for(kBetweenLooks, invocation_.stop)) return "stopped";
-    if (invocation_.runtime->now() > deadline) return "J8: a job does not get done";
+    if (invocation_.runtime->now() > deadline) return "J8: a job does not finish";
   }
   return {};
 }
@@ -135,14 +134,14 @@ std::string KillAtEffect::decide(const std::string& policy) {
     const nlohmann::json listed =
         nlohmann::json::parse(run({"effects", "list", "--job", id, "--in-doubt", "--json"}).output, nullptr, false);
     if (!listed.is_object() || listed["effects"].size() != 1 || listed["effects"][0]["name"] != "entry")
-      return "E2: job " + id + " waits, and its doubt is not named";
+      return "E2: job " + id + " waits, and its effect in doubt is not named";
     const std::string found_out = entries(policy).contains(id + ".entry") ? "--done" : "--none";
     const int status = run({"effects", "resolve", id, "entry", found_out, "--as", "drill"}).exit.status;
     if (status == kExitOk) ++resolved_[id];
     // Its worker was killed before it could say that it stopped: until its lease would have ended, it may still be at
     // it.
     else if (status != kExitTryLater)
-      return "what became of the effect of job " + id + " was not taken: exit " + std::to_string(status);
+      return "the resolution of the effect of job " + id + " was not accepted: exit " + std::to_string(status);
   }
   return {};
 }

@@ -73,12 +73,12 @@ std::string KillAtGate::killed_and_repeated(const std::vector<std::string>& writ
   if (died && status != 128 + SIGKILL) return "the writer ended with " + std::to_string(status) + " at its kill";
   if (!died && status != kExitOk) return "the writer ended with " + std::to_string(status);
   if (died && writer[1] == "put" && content() != before && content() != content_of(fence))
-    return "a mixture of old and new was left";
+    return "a mixture of old and new content was left";
   if (died && run(writer, false) != kExitOk) return "the same fence could not write again after the kill";
-  if (content() != content_of(fence)) return "the content of the newest writer does not stand";
+  if (content() != content_of(fence)) return "the content of the newest writer is not there";
   std::vector<std::string> late = writer;
   late[3] = std::to_string(fence - 1);
-  if (run(late, false) != kExitLost) return "L2: an older fence was let in after the kill";
+  if (run(late, false) != kExitLost) return "L2: an older fence passed after the kill";
   if (content() != content_of(fence)) return "a refused writer changed the content";
   return {};
 }
@@ -98,7 +98,7 @@ std::string KillAtGate::play() {
     if (std::string fault = killed_and_repeated(put(fence), fence); !fault.empty()) return fault;
   }
   if (std::string fault = killed_and_repeated(write_by_command(6), 6); !fault.empty()) return fault;
-  if (!was_met()) return "the point was never met: the drill does not show what it claims";
+  if (!was_met()) return "the point was never reached, so the drill proves nothing";
   return nothing_is_left();
 }
 

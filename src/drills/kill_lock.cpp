@@ -33,27 +33,28 @@ Fence KillAtLock::newest_fence() {
 std::string KillAtLock::play(DrillReport& report) {
   const std::string did = folder_.path() + "/did";
   const Ended killed = run(lock({"/bin/sh", "-c", "echo done >\"$0\"", did}), true);
-  if (!std::filesystem::exists(mark())) return "the point was never met: the drill does not show what it claims";
+  if (!std::filesystem::exists(mark())) return "the point was never reached, so the drill proves nothing";
   if (killed.exit.signal != SIGKILL)
     return "the holder was not killed: it ended with " + std::to_string(killed.exit.status);
   const bool began = std::filesystem::exists(did);
   if (began != point_.name.starts_with("lock_release"))
-    return began ? "the command ran, though its lock was not known to be held" : "the command did not run";
+    return began ? "the command ran before its lock was known to be held" : "the command did not run";
   const Fence first = newest_fence();
   if (first == 0) return "the store does not know of the grant";
   const Ended next = run(lock({"/bin/sh", "-c", "echo $FENCELINE_FENCE"}));
   Fence second = 0;
   std::from_chars(next.output.data(), next.output.data() + next.output.size(), second);
-  if (next.exit.status != kExitOk) return "the next one did not get the lock: exit " + std::to_string(next.exit.status);
+  if (next.exit.status != kExitOk)
+    return "the next process did not get the lock: exit " + std::to_string(next.exit.status);
   if (second <= first)
-    return "L2: the next one's fence " + std::to_string(second) + " is not larger than " + std::to_string(first);
+    return "L2: the next holder's fence " + std::to_string(second) + " is not larger than " + std::to_string(first);
   // That it was not granted sooner than the lease of the dead had run out, or was released, is for the checker.
   DrillReport audited;
   audit_history(*invocation_.runtime, history(), {"--whole"}, audited);
   report.events += audited.events;
   report.takeovers += 1;
   if (!audited.violations.empty()) return audited.violations.front();
-  if (audited.grants != 2) return "the history knows of " + std::to_string(audited.grants) + " grants, there were 2";
+  if (audited.grants != 2) return "the history contains " + std::to_string(audited.grants) + " grants, expected 2";
   return {};
 }
 

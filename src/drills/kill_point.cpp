@@ -29,7 +29,7 @@ bool needs_new_file(const CrashPointInfo& point) { return point.name.starts_with
 
 std::string cannot_be_met(const CrashPointInfo& point, const std::string& store_url) {
   if (!point.name.starts_with("sqlite_") || store_url.starts_with(kEmbedded)) return {};
-  return std::string(point.name) + ": only the embedded store passes it";
+  return std::string(point.name) + ": only the embedded store reaches it";
 }
 
 KillAtPoint::KillAtPoint(Invocation& invocation, std::string ns, const CrashPointInfo& point)
@@ -50,7 +50,7 @@ std::string KillAtPoint::play(DrillReport& report) {
 std::string KillAtPoint::play_and_look() {
   write_payloads();
   if (std::string fault = kill_somebody(); !fault.empty()) return fault;
-  if (!was_met()) return "the point was never met: the drill does not show what it claims";
+  if (!was_met()) return "the point was never reached, so the drill proves nothing";
   return all_is_in_order();
 }
 
@@ -102,7 +102,7 @@ std::string KillAtPoint::kill_somebody() {
     Ended ended = run(step, true);
     note_ids(ended.output);
     const bool died = ended.exit.signal == SIGKILL;
-    if (died && !was_met()) return step.front() + " was killed by something else";
+    if (died && !was_met()) return step.front() + " was killed by another signal";
     // A guardian that dies leaves its worker alive: then the worker must have coped.
     const bool met_now = !met_before && was_met();
     if (!died && ended.exit.status != kExitOk && step.front() != "drill-worker")
@@ -112,8 +112,8 @@ std::string KillAtPoint::kill_somebody() {
       ended = run(step, false);
       note_ids(ended.output);
       if (ended.exit.status != kExitOk)
-        return step.front() + " could not be repeated after the kill: exit " + std::to_string(ended.exit.status) +
-               ": " + last_words();
+        return step.front() + " cannot be repeated after the kill: exit " + std::to_string(ended.exit.status) + ": " +
+               last_words();
     }
   }
   return {};
@@ -154,7 +154,7 @@ std::string KillAtPoint::all_is_in_order() {
 
 std::string KillAtPoint::each_is_done(const std::string& output) {
   const nlohmann::json listing = nlohmann::json::parse(output, nullptr, false);
-  if (!listing.is_object() || !listing.contains("jobs")) return "the jobs could not be listed: " + last_words();
+  if (!listing.is_object() || !listing.contains("jobs")) return "cannot list the jobs: " + last_words();
   std::set<std::string> found;
   for (const auto& job : listing["jobs"]) {
     const std::string id = job["id"];
@@ -165,7 +165,7 @@ std::string KillAtPoint::each_is_done(const std::string& output) {
     if (!holds_its_own_result(shown)) return "job " + id + " does not hold the result of its own payload";
   }
   for (const std::string& id : acknowledged_) {
-    if (!found.contains(id)) return "J1: job " + id + " was acknowledged and is gone";
+    if (!found.contains(id)) return "J1: job " + id + " was acknowledged and is missing";
   }
   return found.empty() ? "J1: jobs are missing" : std::string{};
 }

@@ -95,7 +95,7 @@ class Drill {
       return "A exited with " + std::to_string(a_exit.status) + " and B with " + std::to_string(b_exit.status) +
              " instead of 76 and 0";
     const Result<std::optional<Job>> end = store_.job(ns_, job);
-    if (!end || !*end) return "J1: the job is gone";
+    if (!end || !*end) return "J1: the job is missing";
     if ((*end)->state != JobState::done || (*end)->result != "B" || (*end)->fence != trace[2].fence ||
         (*end)->deliveries != 2 || (*end)->losses != 1)
       return "J3: the job does not hold B's outcome under B's fence after two deliveries and one loss";
@@ -161,7 +161,7 @@ Result<int> run_drill_lease_expiry(Invocation& invocation) {
     tell_faults();
     tell("fenceline: interrupted; " + std::to_string(tally.played) + " of " + std::to_string(*rounds) +
          " rounds were played, " + std::to_string(tally.faults.size()) + " of them broken" +
-         (removed ? "" : "; namespace " + ns + " could not be removed: " + error_text(removed.error())));
+         (removed ? "" : "; namespace " + ns + " cannot be removed: " + error_text(removed.error())));
     return interrupted_exit();
   }
   DrillReport report;
@@ -176,7 +176,7 @@ Result<int> run_drill_lease_expiry(Invocation& invocation) {
   } else {
     print_line("lease-expiry: " + std::to_string(tally.played) + " of " + std::to_string(*rounds) + " rounds, " +
                std::to_string(tally.faults.size()) +
-               " faults: " + (held ? "every late write was refused" : "NOT HELD"));
+               " faults: " + (held ? "every late write was refused" : "A PROMISE WAS BROKEN"));
   }
   tell_faults();
   if (!removed) return std::unexpected(removed.error());

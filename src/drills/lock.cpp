@@ -106,7 +106,7 @@ void LockDrill::audit() {
   grants_ = report.grants;
   faults_.insert(faults_.end(), report.violations.begin(), report.violations.end());
   if (whole() && grants_ < 2)
-    fault("the history knows of " + std::to_string(grants_) + " grants: the drill does not show what it claims");
+    fault("the history contains " + std::to_string(grants_) + " grants, so the drill proves nothing");
 }
 
 Result<int> LockDrill::finish(const std::string& words) {
@@ -114,8 +114,8 @@ Result<int> LockDrill::finish(const std::string& words) {
   const Result<void> removed =
       store_.remove_namespace(ns_, {.actor = "drill", .reason = "drill " + name_ + " is over"});
   if (was_interrupted(invocation_.stop)) {
-    tell("fenceline: interrupted; nothing is shown" +
-         (removed ? "" : "; namespace " + ns_ + " could not be removed: " + error_text(removed.error())));
+    tell("fenceline: interrupted; nothing was proved" +
+         (removed ? "" : "; namespace " + ns_ + " cannot be removed: " + error_text(removed.error())));
     return interrupted_exit();
   }
   if (invocation_.json) {
@@ -129,7 +129,8 @@ Result<int> LockDrill::finish(const std::string& words) {
   } else {
     for (const std::string& sentence : faults_) print_line(sentence);
     print_line(name_ + ": " +
-               (whole() ? words + "; " + std::to_string(grants_) + " grants checked by their history" : "NOT HELD"));
+               (whole() ? words + "; " + std::to_string(grants_) + " grants checked by their history"
+                        : "A PROMISE WAS BROKEN"));
   }
   if (!removed) return std::unexpected(removed.error());
   return whole() ? kExitOk : kExitFound;

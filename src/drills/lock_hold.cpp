@@ -67,10 +67,11 @@ class PausedHolder {
   // L5: nothing of A works when B begins.
   std::string ended_before(OwnProcess& a, const LockBeat& first_b) {
     const std::vector<LockBeat> beats = drill_.beats_so_far(a);
-    if (beats.empty()) return "A's command said nothing after it was stopped, so nothing is shown";
+    if (beats.empty()) return "A's command printed nothing after it was paused, so nothing was proved";
     const Instant last = beats.back().at;
-    if (last >= first_b.at) return "L5: A's command worked on " + in_seconds(last - first_b.at) + " after B had begun";
-    if (descendants_of(a.pid()).size() > 1) return "L5: something of A's command is left though B works";
+    if (last >= first_b.at)
+      return "L5: A's command kept working " + in_seconds(last - first_b.at) + " after B had begun";
+    if (descendants_of(a.pid()).size() > 1) return "L5: a process of A's command still runs while B works";
     drill_.measured("idle_between", first_b.at - last);
     return {};
   }
@@ -107,38 +108,37 @@ Result<int> run_hold(Invocation& invocation, const std::string& preset) {
   PausedHolder pause(drill, preset, *ttl);
   for (const bool with_all : {false, true}) {
     if (std::string fault = pause.play(with_all); !fault.empty())
-      drill.fault((with_all ? "stopped with its command: " : "stopped alone: ") + fault);
+      drill.fault((with_all ? "paused with its command: " : "paused alone: ") + fault);
   }
-  return drill.finish("held, with a ttl of " + format_duration(*ttl) + ": " + drill.figures() +
+  return drill.finish("every promise held, with a ttl of " + format_duration(*ttl) + ": " + drill.figures() +
                       "; late writes were refused by their fence");
 }
 
 CommandSpec spec(const std::string& preset, const std::string& summary, const std::string& details) {
-  return {
-      .name = "drill lock-" + preset,
-      .summary = summary,
-      .details = details,
-      .options = {{"--ttl", "DURATION",
-                   "of the leases, 2s to 10m; default 3s, and the preset's own shows nothing else"}},
-      .sections =
-          {{"What is printed",
-            {{"taken_over", "from the stop of the holder to the first act of the next"},
-             {"idle_between",
-              "from the last act of the stopped holder's command, which its guardian ended, to the first of the next"},
-             {"taken_over_from_all", "the same as taken_over, with guardian and command stopped too"}}}},
-      .examples = {{"fenceline drill lock-" + preset, "on the store at hand, in about 20 s"}},
-      .run = [preset](Invocation& invocation) { return run_hold(invocation, preset); }};
+  return {.name = "drill lock-" + preset,
+          .summary = summary,
+          .details = details,
+          .options = {{"--ttl", "DURATION", "ttl of the leases, 2s to 10m; default 3s"}},
+          .sections = {{"What is printed",
+                        {{"taken_over", "time from the pause of the holder to the first write of the next"},
+                         {"idle_between",
+                          "time from the last write of the paused holder's command, which its guardian stopped, to the "
+                          "first write of the next"},
+                         {"taken_over_from_all", "the same as taken_over, with guardian and command paused too"}}}},
+          .examples = {{"fenceline drill lock-" + preset, "on this store, in about 20 s"}},
+          .run = [preset](Invocation& invocation) { return run_hold(invocation, preset); }};
 }
 
 }  // namespace
 
 CommandSpec drill_lock_job_command() {
-  return spec("job", "Pause the holder of a job lock past its lease",
-              "Uses the lock class job: the holder's command is ended before another begins, and late writes are "
-              "refused.");
+  return spec(
+      "job", "Pause the holder of a job lock past its lease",
+      "Uses the lock class job: the holder's command is stopped before another begins, and late writes are refused.");
 }
 CommandSpec drill_lock_run_command() {
-  return spec("run", "Pause the holder of a run lock past its lease", "Uses the lock class run; as 'drill lock-job'.");
+  return spec("run", "Pause the holder of a run lock past its lease",
+              "Uses the lock class run; otherwise the same as 'drill lock-job'.");
 }
 
 }  // namespace fenceline::cli

@@ -80,15 +80,15 @@ class Replicas {
 std::string play(LockDrill& drill, Replicas& replicas, const Times& times, bool is_loop) {
   if (std::string fault = replicas.start(); !fault.empty()) return fault;
   const auto first = replicas.next_act(drill.runtime().now() + kSlack);
-  if (!first) return "nobody got the lock" + replicas.said();
+  if (!first) return "no process got the lock" + replicas.said();
   const Instant killed_at = replicas.kill(first->first);
   const auto next = replicas.next_act(killed_at + times.ttl + times.every + kSlack);
-  if (!next) return "nobody took over" + replicas.said();
+  if (!next) return "no process took over" + replicas.said();
   const Duration took = next->second.at - killed_at;
   const Duration window = next->second.at - first->second.at;
   drill.measured("fail_over", took);
   if (next->second.fence <= first->second.fence)
-    return "L2: the next one's fence " + std::to_string(next->second.fence) + " is not larger than " +
+    return "L2: the next holder's fence " + std::to_string(next->second.fence) + " is not larger than " +
            std::to_string(first->second.fence);
   // The act was said a moment after the grant, so that the window as it is seen from here may be as much shorter.
   constexpr Duration kSaid = std::chrono::milliseconds{500};
@@ -97,7 +97,8 @@ std::string play(LockDrill& drill, Replicas& replicas, const Times& times, bool 
            format_duration(times.ttl);
   constexpr Duration kBusy = std::chrono::seconds{2};
   const Duration most = times.ttl + times.every + (is_loop ? kBusy : Duration{0});
-  if (took > most) return "it took " + in_seconds(took) + " until another acted, more than " + format_duration(most);
+  if (took > most)
+    return "it took " + in_seconds(took) + " until another process acted, more than " + format_duration(most);
   return {};
 }
 
@@ -122,7 +123,7 @@ Result<int> run_lock_kill(Invocation& invocation, const std::string& role) {
   const std::string lease =
       is_loop ? "the window is " + format_duration(times.ttl) + ", tried every " + format_duration(times.every)
               : "the lease is " + format_duration(times.ttl) + ", at most " + format_duration(times.ttl + times.every);
-  return drill.finish("held: " + drill.figures() + " after kill -9; " + lease);
+  return drill.finish("every promise held: " + drill.figures() + " after kill -9; " + lease);
 }
 
 }  // namespace
@@ -131,7 +132,8 @@ CommandSpec drill_lock_loop_command() {
   return {.name = "drill lock-loop",
           .summary = "Kill the holder of a loop lock; another takes its turn",
           .details = "Uses the lock class loop: another replica runs when the window is over, and not before.",
-          .options = {{"--ttl", "DURATION", "the window, 2s to 10m, tried every half of it; default the preset's 60s"}},
+          .options = {{"--ttl", "DURATION",
+                       "window, 2s to 10m; each replica tries twice per window; default the preset's 60s"}},
           .examples = {{"fenceline drill lock-loop", "with the preset's own window, in one to two minutes"},
                        {"fenceline drill lock-loop --ttl 4s", "the same in a few seconds"}},
           .run = [](Invocation& invocation) { return run_lock_kill(invocation, "loop"); }};
@@ -142,7 +144,7 @@ CommandSpec drill_lock_writer_command() {
           .summary = "Kill the holder of a writer lock; another takes over",
           .details = "Uses the lock class writer: another holder writes within 15s.",
           .options = {{"--ttl", "DURATION",
-                       "of the lease, 2s to 10m, with an act every half of it; default the preset's 10s"}},
+                       "ttl of the lease, 2s to 10m; the holder writes twice per ttl; default the preset's 10s"}},
           .examples = {{"fenceline drill lock-writer", "with the preset's own lease"}},
           .run = [](Invocation& invocation) { return run_lock_kill(invocation, "writer"); }};
 }

@@ -60,7 +60,7 @@ Result<int> run_drill_locker(Invocation& invocation) {
   const std::string role = invocation.argument("ROLE");
   if (role == "beat") return beat(invocation, *every);
   std::optional<LockOptions> options = lock_preset(role);
-  if (!options) return std::unexpected(usage_error("there is no such role"));
+  if (!options) return std::unexpected(usage_error("unknown role"));
   options->names = {invocation.argument("KEY")};
   if (invocation.has("--ttl")) {
     const Result<Duration> ttl = invocation.duration("--ttl", options->ttl, kTtlRange.least, kTtlRange.most);
@@ -81,9 +81,9 @@ Result<int> run_drill_locker(Invocation& invocation) {
 CommandSpec drill_locker_command() {
   return {.name = "drill-locker",
           .summary = "Be one lock holder of a drill",
-          .arguments = {{"ROLE", "beat, loop or writer"}, {"WHO", "what it calls itself"}, {"KEY", "the lock", false}},
-          .options = {{"--ttl", "DURATION", "instead of the preset's"},
-                      {"--every", "DURATION", "between two beats"},
+          .arguments = {{"ROLE", "beat, loop or writer"}, {"WHO", "its name"}, {"KEY", "the lock", false}},
+          .options = {{"--ttl", "DURATION", "ttl instead of the preset's"},
+                      {"--every", "DURATION", "time between two beats"},
                       history_option()},
           .hidden = true,
           .run = run_drill_locker};

@@ -81,7 +81,8 @@ Result<Scrape> parse_scrape(std::string_view text) {
     const std::size_t end = end_of_series(line);
     const std::string_view rest = end == std::string_view::npos ? std::string_view{} : line.substr(end + 1);
     const std::optional<double> value = number_in(rest.substr(0, rest.find(' ')));  // behind it there may be a time
-    if (!value) return fail(Code::invalid, "'" + printable(line, 100) + "' is no sample of Prometheus' text format");
+    if (!value)
+      return fail(Code::invalid, "'" + printable(line, 100) + "' is not a sample in the Prometheus text format");
     read.series[std::string(line.substr(0, end))] = *value;
   }
   return read;
@@ -91,7 +92,7 @@ Result<Scrape> scrape(const std::string& address) {
   http::Client client;
   const auto answer =
       client.send({.url = "http://" + address + "/metrics", .headers = {}, .body = {}, .timeout = kScrapeMost});
-  if (!answer) return fail(Code::unavailable, address + " was not scraped: " + answer.error().message);
+  if (!answer) return fail(Code::unavailable, address + " could not be scraped: " + answer.error().message);
   if (answer->status != 200)
     return fail(Code::unavailable,
                 address + " answered with " + std::to_string(answer->status) + " instead of its metrics");

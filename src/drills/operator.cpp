@@ -35,7 +35,7 @@ struct Played {
 
 // As Markdown, for docs/operating.md.
 void print_docs_table(const std::vector<OperatorFault>& faults) {
-  print_line("| fault, from outside | metric | alert | doctor | mended by |");
+  print_line("| fault, from outside | metric | alert | doctor | fixed by |");
   print_line("| --- | --- | --- | --- | --- |");
   for (const OperatorFault& fault : faults) {
     const std::string command = fault.mend ? fault.command : "`" + fault.command + "`";
@@ -82,9 +82,10 @@ class OperatorDrill {
  private:
   std::string cannot_be_played(const OperatorFault& fault) const {
     if (!fault.only_on.empty() && std::ranges::find(fault.only_on, places_.kind()) == fault.only_on.end())
-      return "it cannot befall a store of this kind";
+      return "this kind of store cannot have it";
     if (fault.takes_the_server && server_ != nullptr && !server_->first_process())
-      return "nobody says how this server is stopped; script/with_postgres and script/with_redis have one of their own";
+      return "it is unknown how to stop this server; script/with_postgres and script/with_redis start servers that can "
+             "be stopped";
     return {};
   }
 
@@ -195,11 +196,11 @@ int tell_verdict(const Invocation& invocation, const std::vector<Played>& played
     print_line(as_json(played, verdict).dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
     print_text(played);
-    if (number == 0) print_line("operator: no fault was played; beside each stands why");
+    if (number == 0) print_line("operator: no fault was played; each line says why");
     else
       print_line("operator: " + std::to_string(held) + " of " + std::to_string(number) +
-                 " faults moved their metric, fired their alert, were named and were mended" +
-                 (held == number ? "" : ": NOT HELD"));
+                 " faults moved their metric, fired their alert, were named and were fixed" +
+                 (held == number ? "" : ": A PROMISE WAS BROKEN"));
   }
   if (held != number) return kExitFound;
   return number > 0 ? kExitOk : kExitTryLater;
@@ -220,7 +221,7 @@ Result<std::vector<OperatorFault>> chosen(const Invocation& invocation) {
     if (std::ranges::none_of(faults, [&](const OperatorFault& fault) { return is_meant(fault, word); }))
       return std::unexpected(
           usage_error("--only '" + printable(word, 60) +
-                      "' is no fault of this drill; 'fenceline drill operator --table --json' lists them"));
+                      "' is not a fault of this drill; 'fenceline drill operator --table --json' lists them"));
   }
   std::erase_if(faults, [&](const OperatorFault& fault) {
     return std::ranges::none_of(only->second, [&](const std::string& word) { return is_meant(fault, word); });
@@ -251,15 +252,15 @@ Result<std::string> rules_in(const Invocation& invocation, const std::string& fo
     const std::filesystem::path path = std::filesystem::absolute(*named, unknown);
     if (!std::filesystem::is_regular_file(path, unknown))
       return fail(Code::not_found,
-                  "there is no file " + *named + " with alert rules; leave --rules out for those of this program");
+                  "no file " + *named + " with alert rules; omit --rules to use the rules of this program");
     return path.string();
   }
   const std::vector<RuleFile> files = alert_rules();
-  if (files.empty()) return fail(Code::unavailable, "this program was built without alert rules; give --rules FILE");
+  if (files.empty()) return fail(Code::unavailable, "this program was built without alert rules; pass --rules FILE");
   std::string path = folder + "/" + std::string(files.front().name);
   std::ofstream file(path);
   file << files.front().text;
-  if (!file.flush()) return fail(Code::unavailable, path + " could not be written");
+  if (!file.flush()) return fail(Code::unavailable, path + " cannot be written");
   return path;
 }
 
@@ -288,7 +289,7 @@ Result<int> run_drill_operator(Invocation& invocation) {
   const std::vector<Played> played = OperatorDrill(invocation, std::move(*server), **places, *rules).play(*faults);
   (*places)->drop_all();
   if (was_interrupted(invocation.stop)) {
-    tell("fenceline: interrupted; all that was started has ended, and nothing is shown");
+    tell("fenceline: interrupted; all processes were stopped, and nothing was proved");
     return interrupted_exit();
   }
   return tell_verdict(invocation, played);
@@ -313,28 +314,27 @@ CommandSpec drill_operator_command() {
           "command it names fixes it.",
       .options = {{.name = "--only",
                    .value = "FAULT",
-                   .help = "play this one, or those of a check of doctor, or of a runbook",
+                   .help = "play this fault, or the faults of a doctor check or a runbook",
                    .repeated = true},
-                  {"--rules", "FILE", "alert rules of yours, instead of those that come with the program"},
+                  {"--rules", "FILE", "your own alert rules, instead of those of the program"},
                   {"--table", "",
-                   "play nothing: print the table of faults, alerts, findings and commands, as Markdown"}},
+                   "print the table of faults, alerts, findings and commands as Markdown, and play nothing"}},
       .sections =
-          {{"Where it plays",
+          {{"Where it runs",
             {{"the store",
-              "beside the one at hand, which stays as it is: in files, schemas or prefixes of its own, removed at the "
-              "end"},
-             {"the server",
-              "is stopped, or told otherwise, only if script/with_postgres or script/with_redis started it"},
+              "beside your data, which is not touched: in its own files, schemas or prefixes, removed at the end"},
+             {"the server", "is stopped or reconfigured only if script/with_postgres or script/with_redis started it"},
              {"promtool",
-              "evaluates the rules, which wait for minutes, over what was scraped, as if it had lasted for long; "
-              "package prometheus"}}},
+              "evaluates the alert rules over the scraped values, as if they had lasted for minutes; package "
+              "prometheus"}}},
            {"What is printed",
             {{"before, during", "the metric of a real worker, before the fault and during it"},
              {"held",
-              "the metric moved, the alert fired (and not before), doctor named it, and was content after its command"},
-             {"not played", "it cannot befall this store"}}}},
-      .examples = {{"fenceline drill operator", "all that can befall the store at hand, in about a minute"},
-                   {"fenceline drill operator --only dead_letters --json", "one of them, for a script"}},
+              "the metric moved, the alert fired (and not before), doctor named the fault, and no longer did after its "
+              "command"},
+             {"not played", "this store cannot have it"}}}},
+      .examples = {{"fenceline drill operator", "all faults of this store, in about a minute"},
+                   {"fenceline drill operator --only dead_letters --json", "one fault, for a script"}},
       .run = run_drill_operator};
 }
 

@@ -34,7 +34,7 @@ OperatorFault all_workers_killed() {
 
 OperatorFault one_worker_killed() {
   return {.name = "orphans",
-          .what = "one of two workers is killed, and the other takes its job over",
+          .what = "one of two workers is killed, and the other takes over its job",
           .metric = "fenceline_orphans_replayed_total",
           .check = "orphans",
           .command = "fenceline job show ID",
@@ -68,7 +68,7 @@ OperatorFault poison() {
 
 OperatorFault died() {
   return {.name = "dead_letters",
-          .what = "a handler ends with 65: its job is of no use",
+          .what = "a handler exits with 65: its job is dead",
           .metric = "fenceline_dead_letters_total",
           .check = "dead_letters",
           .command = "fenceline dead redrive --queue QUEUE --limit 1 --yes",
@@ -108,7 +108,7 @@ OperatorFault effect_in_doubt() {
 
 OperatorFault unserved() {
   return {.name = "queue_age",
-          .what = "jobs are enqueued where no worker serves",
+          .what = "jobs are enqueued in a queue without a worker",
           .metric = "fenceline_oldest_ready_seconds",
           .check = "queue_age",
           .command = "fenceline work QUEUE -- CMD",
@@ -137,7 +137,7 @@ OperatorFault paused() {
 OperatorFault group_behind_a_failure() {
   return {
       .name = "groups_blocked",
-      .what = "the first job of a group fails, and is tried again hours later",
+      .what = "the first job of a group fails, and will be retried hours later",
       .metric = "fenceline_groups_blocked",
       .check = "groups_blocked",
       .command = "fenceline job retry ID",
@@ -165,7 +165,7 @@ OperatorFault group_behind_a_doubt() {
 
 OperatorFault item_held() {
   return {.name = "items_held",
-          .what = "somebody holds an item of a pipeline",
+          .what = "someone puts an item of a pipeline on hold",
           .metric = "fenceline_finding{check=\"items_held\"}",
           .check = "items_held",
           .command = "fenceline stage release ID",

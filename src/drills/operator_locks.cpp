@@ -19,7 +19,7 @@ void until_held(OperatorScene& scene) {
 
 OperatorFault holder_killed() {
   return {.name = "lock_debt",
-          .what = "the holder of a lock is killed, and nobody asks for it again",
+          .what = "the holder of a lock is killed, and no one asks for it again",
           .metric = "fenceline_lock_debt",
           .check = "lock_debt",
           .command = "fenceline lock KEY -- true",
@@ -46,39 +46,40 @@ void set_back_the_waiter(OperatorScene& scene) {
 std::string go(const OperatorScene& scene) { return scene.folder() + "/go"; }
 
 OperatorFault holder_stopped() {
-  return {
-      .name = "lock_wait",
-      .what =
-          "the holder of a lock is stopped (SIGSTOP) under a long lease; another one waits (its wait set back by hand)",
-      .metric = "fenceline_finding{check=\"lock_wait\"}",
-      .check = "lock_wait",
-      .command = "kill -CONT PID",
-      .bring_about =
-          [](OperatorScene& scene) {
-            const std::string held = scene.folder() + "/held";
-            const int holder = scene.start({"lock", kSceneLock, "--ttl", "30m", "--", "/bin/sh", "-c",
-                                            "touch " + held + "; until [ -e " + go(scene) + " ]; do sleep 0.05; done"},
-                                           "holder");
-            scene.until("the command runs", [&] { return std::ifstream(held).good(); });
-            // One that is stopped in the middle of a write may keep everybody from writing, which is another fault.
-            scene.until("the holder stands still", [&] {
-              scene.signal(holder, SIGSTOP);
-              if (scene.succeeds({"queue", "set", "aside", "--limit", "1"})) return true;
-              scene.signal(holder, SIGCONT);
-              return false;
-            });
-            scene.start({"lock", kSceneLock, "--wait", "10m", "--", "/bin/true"}, "waiter");
-            scene.until("somebody waits", [&] {
-              return scene.run({"locks", "show", kSceneLock, "--json"}).find("\"waiters\":[{") != std::string::npos;
-            });
-            set_back_the_waiter(scene);
-          },
-      .then = [](OperatorScene& scene) { std::ofstream{go(scene)}; }};
+  return {.name = "lock_wait",
+          .what =
+              "the holder of a lock is paused (SIGSTOP) under a long lease; another process waits (its wait is "
+              "backdated by hand)",
+          .metric = "fenceline_finding{check=\"lock_wait\"}",
+          .check = "lock_wait",
+          .command = "kill -CONT PID",
+          .bring_about =
+              [](OperatorScene& scene) {
+                const std::string held = scene.folder() + "/held";
+                const int holder =
+                    scene.start({"lock", kSceneLock, "--ttl", "30m", "--", "/bin/sh", "-c",
+                                 "touch " + held + "; until [ -e " + go(scene) + " ]; do sleep 0.05; done"},
+                                "holder");
+                scene.until("the command runs", [&] { return std::ifstream(held).good(); });
+                // One that is stopped in the middle of a write may keep everybody from writing, which is another fault.
+                scene.until("the holder is paused", [&] {
+                  scene.signal(holder, SIGSTOP);
+                  if (scene.succeeds({"queue", "set", "aside", "--limit", "1"})) return true;
+                  scene.signal(holder, SIGCONT);
+                  return false;
+                });
+                scene.start({"lock", kSceneLock, "--wait", "10m", "--", "/bin/true"}, "waiter");
+                scene.until("a process waits", [&] {
+                  return scene.run({"locks", "show", kSceneLock, "--json"}).find("\"waiters\":[{") != std::string::npos;
+                });
+                set_back_the_waiter(scene);
+              },
+          .then = [](OperatorScene& scene) { std::ofstream{go(scene)}; }};
 }
 
 OperatorFault without_a_gate() {
   return {.name = "lock_gates",
-          .what = "a lock of the pattern fenced is used, and nobody checks its fence",
+          .what = "a lock of the pattern fenced is used, and nothing checks its fence",
           .metric = "fenceline_finding{check=\"lock_gates\"}",
           .check = "lock_gates",
           .command = "fenceline gate run KEY FENCE -- CMD",

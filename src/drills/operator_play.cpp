@@ -65,7 +65,7 @@ class Play {
     if (fault_.prepare) fault_.prepare(scene_);
     if (well() && scene_.watched() < 0) stand_by();
     if (well() && scene_.finding(fault_.check).is_trouble())
-      scene_.fail("doctor names " + fault_.check + " before anything was done");
+      scene_.fail("doctor names " + fault_.check + " before the fault");
     before_ = scene_.scrape().value_or(Scrape{});
     verdict_.before = value_in(before_);
   }
@@ -90,7 +90,7 @@ class Play {
                        "'");
     verdict_.named = well();
     if (fault_.silences) {
-      scene_.until("nobody is there to be scraped", [&] { return !scene_.can_be_scraped(); });
+      scene_.until("the metrics page is gone", [&] { return !scene_.can_be_scraped(); });
       verdict_.moved = well();
       return;
     }
@@ -120,7 +120,7 @@ class Play {
       scene_.type(filled(fault_, verdict_.finding.remedy));
     }
     if (fault_.then) fault_.then(scene_);
-    scene_.until("doctor is content with " + fault_.check + " after its command",
+    scene_.until("doctor no longer names " + fault_.check + " after its command",
                  [&] { return !scene_.finding(fault_.check).is_trouble(); });
     verdict_.mended = well();
     scene_.stop_typed();

@@ -48,7 +48,7 @@ static_assert(kMinutesBefore + kMinutesDuring == 210, "3h30m, as promtool words 
 Result<void> find_promtool() {
   if (find_program("promtool")) return {};
   return fail(Code::unavailable,
-              "there is no promtool, which evaluates the alert rules; install the package prometheus");
+              "promtool is missing, which evaluates the alert rules; install the package prometheus");
 }
 
 std::string rule_test(const AlertQuestion& question, const Scrape& before, const Scrape& during) {
@@ -100,12 +100,12 @@ std::string alert_fires(const AlertQuestion& question, const std::string& folder
                .variables = {},
                .takes_input = false,
                .bytes_max = kWordsMost});
-  if (!told) return "promtool could not be started: " + told.error().message;
+  if (!told) return "cannot start promtool: " + told.error().message;
   if (told->status == ExitStatus{}) return {};
   // Of the two questions, promtool names the ones that were answered otherwise by their time.
   if (told->output.find(", time: 3h30m,") != std::string::npos) return alert + " does not fire";
   if (told->output.find("got:") != std::string::npos) return alert + " fires before the fault";
-  return "promtool did not understand the rules or what was scraped: " + printable(one_line(told->output), 300);
+  return "promtool cannot parse the rules or the scraped values: " + printable(one_line(told->output), 300);
 }
 
 }  // namespace fenceline::cli

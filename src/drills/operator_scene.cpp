@@ -50,7 +50,7 @@ OperatorScene::OperatorScene(const Invocation& invocation, std::string store_url
   std::filesystem::create_directory(folder() + "/bin", failed);
   std::filesystem::create_symlink(std::filesystem::read_symlink("/proc/self/exe", failed), folder() + "/bin/fenceline",
                                   failed);
-  if (failed) fail("the drill's folder cannot be written to: " + failed.message());
+  if (failed) fail("cannot write to the drill's folder: " + failed.message());
 }
 
 OperatorScene::~OperatorScene() {
@@ -125,7 +125,7 @@ int OperatorScene::start_measured(const std::vector<std::string>& words, const s
   const int number = start(words, who);
   if (number < 0) return number;
   Started& one = started_[static_cast<std::size_t>(number)];
-  until("a " + who + " tells where its metrics are", [&] {
+  until("a " + who + " reports the address of its metrics", [&] {
     one.address = address_in(one.words);
     if (one.address.empty() && has_ended(number))
       fail("a " + who + " ended before it worked: " + last_words(one.words));
@@ -147,7 +147,7 @@ std::string OperatorScene::last_words(const std::string& path) const {
   std::ifstream lines(path);
   std::string last;
   for (std::string line; std::getline(lines, line);) last = line;
-  return last.empty() ? "it said nothing" : printable(last, 300);
+  return last.empty() ? "it printed nothing" : printable(last, 300);
 }
 
 pid_t OperatorScene::pid(int process) const {
@@ -214,7 +214,7 @@ std::optional<ChildProcess> OperatorScene::in_shell(const std::string& line) {
        .descriptors = {{nothing.get(), STDIN_FILENO}, {said.get(), STDOUT_FILENO}, {said.get(), STDERR_FILENO}},
        .dies_with_us = true});
   if (child) return std::move(*child);
-  fail("no shell could be started: " + child.error().message);
+  fail("cannot start a shell: " + child.error().message);
   return std::nullopt;
 }
 
@@ -266,7 +266,7 @@ void OperatorScene::until(const std::string& what, const std::function<bool()>& 
   const Instant deadline = runtime_.now() + most;
   while (trouble_.empty() && !is_so()) {
     if (interrupted()) fail("interrupted");
-    else if (runtime_.now() >= deadline) fail("it did not come about that " + what);
+    else if (runtime_.now() >= deadline) fail("timed out waiting until " + what);
     else runtime_.sleep_for(kBetweenSceneLooks, invocation_.stop);
   }
 }

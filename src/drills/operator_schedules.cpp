@@ -25,7 +25,7 @@ void move_account(OperatorScene& scene, const std::string& microseconds) {
 
 OperatorFault late() {
   return {.name = "schedules_late",
-          .what = "no worker takes part in schedules, and a tick is due (its account set back by hand)",
+          .what = "no worker fires schedules, and a tick is due (backdated by hand)",
           .metric = "fenceline_schedule_lag_seconds",
           .check = "schedules_late",
           .command = "fenceline work QUEUE -- CMD",
@@ -39,7 +39,7 @@ OperatorFault late() {
 
 OperatorFault ahead() {
   return {.name = "schedules_ahead",
-          .what = "somebody moves the account of a schedule a day ahead, by hand",
+          .what = "someone moves a schedule a day ahead, by hand",
           .metric = "fenceline_schedules_ahead",
           .check = "schedules_ahead",
           .command = "fenceline schedule rewind NAME --to TIME",

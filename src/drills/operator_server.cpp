@@ -11,14 +11,14 @@ using bench::StoreKind;
 void stop_server(OperatorScene& scene) {
   const Result<std::optional<RestartPlan>> plan = scene.server()->restart_plan(scene.runtime());
   if (!plan) return scene.fail(plan.error().message);
-  if (!*plan) return scene.fail("nobody says how the server is stopped");
-  if (!run_in_shell((*plan)->stop)) return scene.fail("the server could not be stopped");
+  if (!*plan) return scene.fail("it is unknown how to stop the server");
+  if (!run_in_shell((*plan)->stop)) return scene.fail("cannot stop the server");
   scene.at_end([start = (*plan)->start] { run_in_shell(start); });
 }
 
 OperatorFault server_stopped() {
   return {.name = "store_away",
-          .what = "the server of the store is stopped without a goodbye",
+          .what = "the server of the store is stopped without a shutdown",
           .metric = "fenceline_store_up",
           .check = "store_away",
           .command = "start the server",
@@ -31,7 +31,7 @@ OperatorFault server_stopped() {
 OperatorFault stopped_for_long() {
   OperatorFault fault = server_stopped();
   fault.name = "sample_age";
-  fault.what = "the same, for minutes: the gauges are of a time before";
+  fault.what = "the same, for minutes: the gauges are outdated";
   fault.metric = "fenceline_sample_age_seconds";
   fault.alert = "FencelineSampleAge";
   fault.ages = true;
@@ -40,7 +40,7 @@ OperatorFault stopped_for_long() {
 
 OperatorFault stopped_under_a_lock() {
   return {.name = "fail_open",
-          .what = "the same under a lock whose class says to go on without it (`on_renewal_error = \"open\"`)",
+          .what = "the same under a lock whose class continues without the store (`on_renewal_error = \"open\"`)",
           .metric = "fenceline_fail_open_total",
           .check = "store_away",
           .command = "start the server",

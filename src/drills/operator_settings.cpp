@@ -14,7 +14,7 @@ std::string metric_of(const std::string& check) { return "fenceline_finding{chec
 
 OperatorFault write_lock_held() {
   return {.name = "write_lock",
-          .what = "somebody leaves a transaction open in `sqlite3`",
+          .what = "someone leaves a transaction open in `sqlite3`",
           .metric = metric_of("write_lock"),
           .check = "write_lock",
           .command = "kill PID",
@@ -30,7 +30,7 @@ OperatorFault write_lock_held() {
 
 OperatorFault index_dropped() {
   return {.name = "schema_of_file",
-          .what = "somebody drops an index of the store's file",
+          .what = "someone drops an index of the store's file",
           .metric = metric_of("schema"),
           .check = "schema",
           .command = "fuser -k -TERM ... sqlite3 ...",
@@ -43,7 +43,7 @@ OperatorFault index_dropped() {
 
 OperatorFault function_dropped() {
   return {.name = "schema",
-          .what = "somebody drops a function of the store's schema",
+          .what = "someone drops a function of the store's schema",
           .metric = metric_of("schema"),
           .check = "schema",
           .command = "fenceline migrate",
@@ -56,7 +56,7 @@ OperatorFault function_dropped() {
 
 OperatorFault vacuum_off() {
   return {.name = "autovacuum",
-          .what = "somebody turns autovacuum off",
+          .what = "someone turns autovacuum off",
           .metric = metric_of("autovacuum"),
           .check = "autovacuum",
           .command = "psql ...",
@@ -83,7 +83,7 @@ void change_setting(OperatorScene& scene, const std::string& name, const std::st
 
 OperatorFault memory_used_up() {
   return {.name = "memory",
-          .what = "somebody lowers the server's maxmemory below what it holds",
+          .what = "someone lowers the server's maxmemory below its data",
           .metric = metric_of("memory"),
           .check = "memory",
           .command = "redis-cli ... CONFIG SET maxmemory BYTES",
@@ -97,7 +97,7 @@ OperatorFault memory_used_up() {
 
 OperatorFault append_only_off() {
   return {.name = "aof",
-          .what = "somebody turns the append-only file off",
+          .what = "someone turns the append-only file off",
           .metric = metric_of("aof"),
           .check = "aof",
           .command = "redis-cli ... CONFIG SET appendonly yes",

@@ -28,7 +28,7 @@ OperatorFault killed() {
 // with all it started, and the second takes over.
 void taken_over(OperatorScene& scene) {
   // One that is stopped in the middle of a write may keep everybody from writing, which is another fault.
-  scene.until("the worker stands still", [&] {
+  scene.until("the worker is paused", [&] {
     scene.signal_all(0, SIGSTOP);
     if (scene.succeeds({"queue", "set", "aside", "--limit", "1"})) return true;
     scene.signal_all(0, SIGCONT);
@@ -50,7 +50,7 @@ void prepare_two(OperatorScene& scene) {
 
 OperatorFault worker_stopped() {
   return {.name = "beliefs",
-          .what = "a worker is stopped (SIGSTOP) past its lease, and its job is taken over",
+          .what = "a worker is paused (SIGSTOP) past its lease, and its job is taken over",
           .metric = "fenceline_finding{check=\"beliefs\"}",
           .check = "beliefs",
           .command = "kill -CONT PID",
@@ -127,9 +127,9 @@ std::vector<OperatorFault> worker_faults() {
           short_lease(),
           worker_stopped(),
           came_back("leases_lost", "fenceline_leases_lost_total", "FencelineLeasesLost",
-                    "a worker is stopped past its lease and goes on: its work was given to another"),
+                    "a worker is paused past its lease and continues: its job was given to another"),
           came_back("late_writes", "fenceline_stale_writes_refused_total", "FencelineBeliefs",
-                    "the same, and its late word is refused by its fence")};
+                    "the same, and its late outcome is refused by its fence")};
 }
 
 }  // namespace fenceline::cli

@@ -31,7 +31,7 @@ Result<std::string> control_program(const std::string& data) {
   std::getline(notes, line);
   const std::filesystem::path program = line.substr(0, line.find(' '));
   if (!program.is_absolute())
-    return fail(Code::invalid, std::string(kDataOfTests) + " names no folder of a server that was started");
+    return fail(Code::invalid, std::string(kDataOfTests) + " is not the folder of a server that was started");
   return (program.parent_path() / "pg_ctl").string();
 }
 

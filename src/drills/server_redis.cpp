@@ -221,11 +221,11 @@ class RedisServer final : public DrillServer {
     const redis::ServerSettings settings = redis::settings_in(*config);
     if (redis::ServerFacts(info->text).number("aof_enabled") == 0)
       return fail(Code::refused,
-                  "the server keeps nothing of its last moments (appendonly no); a restart of it shows nothing: CONFIG "
+                  "the server does not keep its last writes (appendonly no), so a restart proves nothing; run CONFIG "
                   "SET appendonly yes");
     if (!settings.known || settings.appendfsync == "no")
       return fail(Code::refused,
-                  "nobody knows how much a crash of the server takes (appendfsync no, or CONFIG GET is not allowed)");
+                  "it is unknown how much a crash of the server loses (appendfsync no, or CONFIG GET is not allowed)");
     return settings.appendfsync;
   }
 

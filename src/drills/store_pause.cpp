@@ -31,7 +31,7 @@ Result<std::optional<PausePlan>> find_pause_plan(const Invocation& invocation, c
   const auto pause = invocation.value("--pause-command");
   const auto go_on = invocation.value("--continue-command");
   if (pause.has_value() != go_on.has_value())
-    return std::unexpected(usage_error("give both --pause-command and --continue-command, or neither"));
+    return std::unexpected(usage_error("pass both --pause-command and --continue-command, or neither"));
   if (pause) return PausePlan{*pause, *go_on, server};
   if (!server.first_process()) return std::nullopt;
   return PausePlan{"", "", server};
@@ -85,7 +85,7 @@ class Pause {
 bool play_pause(DrillFleet& fleet, Runtime& runtime, const PausePlan& plan, int round, DrillReport& report) {
   Pause pause(runtime, plan, round);
   if (!pause.stopped()) {
-    report.violations.push_back("the server could not be paused");
+    report.violations.push_back("cannot pause the server");
     return true;
   }
   const bool whole = fleet.wait(kPastALease);
@@ -94,9 +94,9 @@ bool play_pause(DrillFleet& fleet, Runtime& runtime, const PausePlan& plan, int 
   for (int worker = 0; worker < fleet.workers(); ++worker) alive += descendants_of(fleet.pid(worker)).size();
   if (whole && alive > 0)
     report.violations.push_back("L5: " + std::to_string(alive) +
-                                " processes work on under leases that nobody could renew");
+                                " processes keep working under leases that could not be renewed");
   if (!pause.go_on())
-    report.violations.push_back("the server could not be let go on" +
+    report.violations.push_back("cannot resume the server" +
                                 (plan.go_on.empty() ? "" : ": `" + plan.go_on + "` failed"));
   ++report.faults;
   return whole;
@@ -113,14 +113,14 @@ Result<int> run_drill_store_pause(Invocation& invocation) {
   if (!*plan)
     return tell_not_played(
         invocation, kStorePause,
-        std::string(kPauseOfServer) + ": nobody says how; give --pause-command 'CMD' and --continue-command 'CMD'");
+        std::string(kPauseOfServer) + ": it is unknown how; pass --pause-command 'CMD' and --continue-command 'CMD'");
   Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const auto storm = [&](DrillFleet& fleet, DrillReport& report) {
     for (int round = 0; round < *rounds; ++round) {
       if (!fleet.wait(kBetweenFaults)) return false;
       if (fleet.unfinished() == 0) {
-        report.not_injected.push_back("pause " + std::to_string(round + 1) + ": every job had ended before");
+        report.not_injected.push_back("pause " + std::to_string(round + 1) + ": all jobs had finished before");
         return true;
       }
       if (!play_pause(fleet, *invocation.runtime, **plan, round, report)) return false;
@@ -141,17 +141,16 @@ Result<int> run_drill_store_pause(Invocation& invocation) {
 }  // namespace
 
 CommandSpec drill_store_pause_command() {
-  return {
-      .name = "drill store-pause",
-      .summary = "Pause the store's server for longer than a lease",
-      .details = "Real workers run all the time. An embedded store has no server.",
-      .arguments = {},
-      .options = {{"--pause-command", "CMD", "a line for the shell that stops the server as it is, as SIGSTOP does"},
-                  {"--continue-command", "CMD", "a line for the shell that lets it go on"},
-                  {"--repeat", "N", "pauses to play, 4 s each; default 3"}},
-      .examples = {{"fenceline drill store-pause --pause-command ./stop --continue-command ./go",
-                    "three pauses by scripts of yours"}},
-      .run = run_drill_store_pause};
+  return {.name = "drill store-pause",
+          .summary = "Pause the store's server for longer than a lease",
+          .details = "Real workers run all the time. An embedded store has no server.",
+          .arguments = {},
+          .options = {{"--pause-command", "CMD", "shell command that pauses the server, as SIGSTOP does"},
+                      {"--continue-command", "CMD", "shell command that resumes the server"},
+                      {"--repeat", "N", "pauses to play, 4 s each; default 3"}},
+          .examples = {{"fenceline drill store-pause --pause-command ./stop --continue-command ./go",
+                        "three pauses by your own scripts"}},
+          .run = run_drill_store_pause};
 }
 
 }  // namespace fenceline::cli

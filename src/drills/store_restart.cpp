@@ -26,7 +26,7 @@ Result<std::optional<RestartPlan>> find_restart_plan(const Invocation& invocatio
 bool play_restart(DrillFleet& fleet, const RestartPlan& plan, int round, DrillReport& report) {
   const auto done_by = [&](const std::string& line) {
     if (line.empty() || run_in_shell(line)) return true;
-    report.violations.push_back("the server could not be restarted: `" + line + "` failed");
+    report.violations.push_back("cannot restart the server: `" + line + "` failed");
     return false;
   };
   if (!done_by(plan.stop)) return true;
@@ -51,7 +51,7 @@ Result<int> run_drill_store_restart(Invocation& invocation) {
   if (!plan) return std::unexpected(plan.error());
   if (!*plan)
     return not_played(invocation,
-                      "nobody says how; give --restart-command 'CMD', which returns when the server is up again");
+                      "it is unknown how; pass --restart-command 'CMD', which returns when the server is up again");
   Result<Session> store = invocation.open_store(true);
   if (!store) return std::unexpected(store.error());
   const bool forgets = (*plan)->forgets;
@@ -60,7 +60,7 @@ Result<int> run_drill_store_restart(Invocation& invocation) {
       const std::map<JobId, Fence> finished = fleet.finished();
       if (!fleet.wait(forgets ? kBetweenFaults + kForgottenMost : kBetweenFaults)) return false;
       if (fleet.unfinished() == 0) {
-        report.not_injected.push_back("restart " + std::to_string(round + 1) + ": every job had ended before");
+        report.not_injected.push_back("restart " + std::to_string(round + 1) + ": all jobs had finished before");
         return true;
       }
       if (!play_restart(fleet, **plan, round, report)) return false;
@@ -87,10 +87,10 @@ CommandSpec drill_store_restart_command() {
           .details = "An embedded store has no server.",
           .arguments = {},
           .options = {{"--restart-command", "CMD",
-                       "a line for the shell that restarts the server and returns when it is up again"},
+                       "shell command that restarts the server and returns when it is up again"},
                       {"--repeat", "N", "restarts to play; default 4"}},
           .examples = {{"fenceline drill store-restart --restart-command ./restart-server",
-                        "four restarts by a script of yours"}},
+                        "four restarts by your own script"}},
           .run = run_drill_store_restart};
 }
 

@@ -24,7 +24,7 @@ bool play_end(DrillFleet& fleet, Runtime& runtime, SessionEnder& ender, bool all
   for (const Instant end = runtime.now() + kSessionMost; runtime.now() < end;) {
     const std::int64_t ended = ender.end_sessions(workers, all);
     if (ended < 0) {
-      report.violations.push_back("the server did not answer the drill, or its role may not end sessions of its own");
+      report.violations.push_back("the server did not answer the drill, or the role may not end its own sessions");
       return true;
     }
     if (ended > 0) {
@@ -33,8 +33,7 @@ bool play_end(DrillFleet& fleet, Runtime& runtime, SessionEnder& ender, bool all
     }
     if (!fleet.wait(kBetweenSessions)) return false;
   }
-  report.not_injected.push_back(all ? "the end of all sessions: there was none"
-                                    : "the end of a session in a transaction: none was met in time");
+  report.not_injected.push_back(all ? "no session was ended" : "no session in a transaction was found in time");
   return true;
 }
 
@@ -57,7 +56,7 @@ Result<int> run_drill_terminate(Invocation& invocation) {
       if (!fleet.wait(Duration{static_cast<std::int64_t>(runtime.random() % 100'000)})) return false;
       if (fleet.unfinished() == 0) {
         report.not_injected.push_back("from the end of session " + std::to_string(round + 1) +
-                                      " on: every job had ended before");
+                                      " on: all jobs had finished before");
         return true;
       }
       if (!play_end(fleet, runtime, **ender, round % 4 == 3, report)) return false;

@@ -61,11 +61,11 @@ std::string fault_of(const std::vector<TraceEvent>& trace) {
   const TraceEvent& first = trace[0];
   const TraceEvent& second = trace[2];
   const TraceEvent& refused = trace[4];
-  if (first.forced) return "A's lease was taken from someone else";
+  if (first.forced) return "A's lease was taken over from another holder";
   if (!second.forced) return "B was granted the job without taking it over";
   if (second.fence <= first.fence) return "L2: B's fence is not larger than A's";
   if (trace[1].fence != first.fence || trace[3].fence != second.fence)
-    return "a worker started under another fence than it was granted";
+    return "a worker started under a fence that it was not granted";
   if (refused.stale_fence != first.fence || refused.current_fence != second.fence || refused.reason != "superseded")
     return "J3: the refusal does not name A's fence, B's fence and 'superseded'";
   if (trace[5].status != "stale") return "A ended as '" + trace[5].status + "' instead of 'stale'";

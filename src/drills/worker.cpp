@@ -56,7 +56,7 @@ Result<int> race(Invocation& invocation, Store& store, const std::string& who, D
   trace({.event = "execution_started", .fence = fence}, who);
 
   std::string go;
-  if (!std::getline(std::cin, go)) return fail(Code::unavailable, "the drill is gone");
+  if (!std::getline(std::cin, go)) return fail(Code::unavailable, "the drill has ended");
 
   const Result<SettleReply> settled =
       store.settle({.ns = invocation.ns,
@@ -140,8 +140,8 @@ CommandSpec drill_worker_command() {
   return {.name = "drill-worker",
           .summary = "Be one worker of a drill",
           .arguments = {{"ROLE", "A, B, doubt or steady"}, {"QUEUE", "the drill's queue"}},
-          .options = {{"--ttl", "DURATION", "lease time"},
-                      {"--history", "FILE", "write every call to the store into FILE"}},
+          .options = {{"--ttl", "DURATION", "length of the lease"},
+                      {"--history", "FILE", "append every call to the store to FILE"}},
           .hidden = true,
           .run = run_drill_worker};
 }
