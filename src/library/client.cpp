@@ -131,9 +131,11 @@ Result<Job> Client::wait(const JobId& id, Duration timeout, std::stop_token stop
     found = job ? " has not finished: it is " + std::string(to_string(job->state))
                 : " cannot be read: the store is unreachable";
   };
-  Result<std::optional<Job>> job = wait_until_finished(
-      parts_->runtime, parts_->session->store(), id,
-      {.ns = parts_->session->ns(), .until = parts_->runtime.now() + timeout, .looked = looked}, stop);
+  const Instant now = parts_->runtime.now();
+  const Instant until = timeout > Instant::max() - now ? Instant::max() : now + timeout;
+  Result<std::optional<Job>> job =
+      wait_until_finished(parts_->runtime, parts_->session->store(), id,
+                          {.ns = parts_->session->ns(), .until = until, .looked = looked}, stop);
   if (!job) return std::unexpected(job.error());
   if (!*job) return fail(Code::held, "job " + to_string(id) + found);
   return std::move(**job);

@@ -40,6 +40,13 @@ TEST_F(WorkerOnSqlite, StartedItWorksBesideUntilItIsStopped) {
   EXPECT_EQ(must(worker.join()).done, 1);
 }
 
+TEST_F(WorkerOnSqlite, AWaitWithoutAnEndWaitsForTheJob) {
+  const JobId id = must(client->enqueue("q", "1"));
+  Worker worker(*client, {.queues = {"q"}, .concurrency = 1}, kDone);
+  must(worker.start());
+  EXPECT_EQ(must(client->wait(id, Duration::max())).state, JobState::done);
+}
+
 TEST_F(WorkerOnSqlite, AStopLetsARunningHandlerFinish) {
   const JobId id = must(client->enqueue("q", "1"));
   std::binary_semaphore runs(0), may_end(0);

@@ -24,6 +24,12 @@ Error refusal_error(const ItemRefusal& refusal, const std::string& ns) {
                           " now, " + std::string(meaning_of(refusal.reason)) + "; stop working on it"};
 }
 
+Error overtaken_in_doubt(const JobId& id) {
+  return {Code::in_doubt, "the reply was lost, and item " + to_string(id) +
+                              " was changed by somebody else since; look at it with 'fenceline job show " +
+                              to_string(id) + "' and 'fenceline trail' before you repeat this"};
+}
+
 // Where an item was when its person decided: two who reject it at once send it back once.
 class FirstLook {
  public:
@@ -82,9 +88,11 @@ Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::option
     return fail(Code::invalid,
                 "'" + act.actor +
                     "' is nobody's name: it is empty or has blanks at an end, and who approves is known by the name");
+  bool doubted = false;  // a try may have happened whose reply was lost
   for (int n = 0; n < kDecisions; ++n) {
     if (n > 0 && !runtime_.sleep_for(kDecisionPause * n, stop_)) break;
     Result<ItemReport> report = look(id);
+    if (!report && doubted) return std::unexpected(error_after_doubt(std::move(report.error())));
     if (!report) return report;
     const Job& job = report->item.job;
     if (fence && report->now_item.record.moved_under == *fence &&
@@ -93,6 +101,8 @@ Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::option
     if (!fence && is_finished(job.state))
       return std::unexpected(refusal_error({.id = id, .reason = Reason::finished}, ns_));
     const MaybeStep step = decide(report->spec, report->now_item, report->now);
+    if (doubted && !fence && (!step || *step))
+      return std::unexpected(overtaken_in_doubt(id));  // perhaps undone by another
     if (!step) return fail(step.error().code, "item " + to_string(id) + ": " + step.error().message);
     if (!*step) return report;
     ItemChange one = change_of(report->item, **step);
@@ -101,8 +111,8 @@ Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::option
     if (!fence && one.place && job.state != JobState::running) one.only = job.state;
     const ChangeItemsRequest request{
         .ns = ns_, .owner = fence ? job.owner : "", .request = fresh_id(runtime_), .changes = {one}, .act = act};
-    const Result<ChangeItemsReply> reply =
-        retry_until_known(runtime_, stop_, [&] { return store_.change_items(request); });
+    const Result<ChangeItemsReply> reply = retry_until_known(
+        runtime_, stop_, [&] { return store_.change_items(request); }, {}, &doubted);
     if (!reply) return std::unexpected(reply.error());
     if (reply->refused.empty()) {
       Result<ItemReport> after = look(id);
@@ -114,7 +124,8 @@ Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::option
     if (reason != Reason::changed && reason != Reason::state && !(reason == Reason::settled && fence))
       return std::unexpected(refusal_error(reply->refused.front(), ns_));
   }
-  return fail(Code::conflict, "item " + to_string(id) + " is changed by others all the time; try again");
+  if (doubted) return std::unexpected(overtaken_in_doubt(id));
+  return fail(Code::conflict, "too many concurrent changes of item " + to_string(id) + "; try again");
 }
 
 Result<ItemReport> ItemActs::approve(const JobId& id, std::optional<std::int64_t> generation, const Act& act) {

@@ -53,6 +53,30 @@ TEST_F(ItemActsTest, AnActThatOthersWereFasterThanIsDecidedAnew) {
   EXPECT_EQ(job(id).stage, "publish") << "both count";
 }
 
+TEST_F(ItemActsTest, AHoldWhoseReplyWasLostAndThatAnotherReleasedIsNotRepeated) {
+  const JobId id = enqueue();
+  road.replies_lost = 1;
+  road.before_change = [&] {  // the first try; before its repeat somebody releases the item
+    road.before_change = [&] {
+      must(ItemActs{runtime, memory, "default"}.release(id, {.actor = "bo", .reason = "go"}));
+    };
+  };
+  EXPECT_EQ(code_of(acts.hold(id, ana)), Code::in_doubt);
+  EXPECT_FALSE(record(id).hold) << "the release stays";
+}
+
+TEST_F(ItemActsTest, AfterALostReplyALookThatFailsLeavesTheActInDoubt) {
+  const JobId id = enqueue();
+  road.replies_lost = 1;
+  road.before_change = [&] {
+    road.before_change = [&] {
+      must(ItemActs{runtime, memory, "default"}.release(id, {.actor = "bo", .reason = "go"}));
+      road.items_refused = 1;
+    };
+  };
+  EXPECT_EQ(code_of(acts.hold(id, ana)), Code::in_doubt);
+}
+
 TEST_F(ItemActsTest, WhoMayNotApproveIsDenied) {
   const JobId id = at_publish_gate();
   EXPECT_EQ(code_of(acts.approve(id, {}, {.actor = "eve", .reason = ""})), Code::denied);

@@ -86,9 +86,10 @@ Result<ChangeScheduleReply> ScheduleActs::change(const std::string& name, const 
     if (n > 0 && !runtime_.sleep_for(kDecisionPause * n, stop_)) return reply;
     const Result<SchedulesReply> read =
         store_.schedules({.ns = options_.ns, .names = {name}, .changed_after = {}, .after = {}, .unfinished = true});
-    if (!read)
-      return fail(doubtful && read.error().code == Code::unavailable ? Code::in_doubt : read.error().code,
-                  read.error().message);
+    const auto failed = [&](Error error) {  // a try that may have happened is never reported as one that did not
+      return std::unexpected(doubtful ? error_after_doubt(std::move(error)) : std::move(error));
+    };
+    if (!read) return failed(read.error());
     const ScheduleRow* const row = read->schedules.empty() ? nullptr : &read->schedules.front();
     ChangeScheduleRequest request{.ns = options_.ns,
                                   .name = name,
@@ -100,7 +101,7 @@ Result<ChangeScheduleReply> ScheduleActs::change(const std::string& name, const 
     // Under the same revision it surely did not happen, and can no longer: the account stands elsewhere.
     const Result<Decision> decision =
         decide(Seen{row, read->now, doubtful && row != nullptr && row->revision != *doubtful}, request);
-    if (!decision) return std::unexpected(decision.error());
+    if (!decision) return failed(decision.error());
     if (*decision == Decision::as_it_is)
       return ChangeScheduleReply{.schedule = row != nullptr ? *row : ScheduleRow{}, .duplicates = {}, .now = read->now};
     if (*decision == Decision::again) continue;

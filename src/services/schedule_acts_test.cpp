@@ -29,11 +29,16 @@ class Road final : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
   std::function<void()> before_change = [] {};
   int requests_lost = 0;  // of the next changes
+  bool denied = false;    // the role may no longer read
   int replies_lost = 0;
   bool full = false;  // has no room for jobs
   std::string hard;   // a schedule that others change all the time
   int changes = 0;
 
+  Result<SchedulesReply> schedules(const SchedulesRequest& request) override {
+    if (denied) return fail(Code::denied, "permission denied");
+    return inner_.schedules(request);
+  }
   Result<ChangeScheduleReply> change_schedule(const ChangeScheduleRequest& request) override {
     ++changes;
     if (requests_lost > 0) {
@@ -270,6 +275,19 @@ TEST_F(ScheduleActsTest, WhatMayHaveHappenedAndWasUndoneByAnotherDoesNotHappenOn
   undo = [&] { clock.advance(1s), must(other.remove("s", kAct)); };
   road.replies_lost = 1;
   EXPECT_EQ(code_of(acts.pause("s", kAct)), Code::not_found);
+}
+
+TEST_F(ScheduleActsTest, AfterALostReplyALookThatFailsLeavesTheActInDoubt) {
+  must(acts.put("s", hourly(), kAct));
+  ScheduleActs other{runtime, store, {.ns = kNs, .place = "host:3"}};
+  bool repeated = false;
+  road.before_change = [&] {
+    if (road.replies_lost > 0 || std::exchange(repeated, true)) return;
+    must(other.put("s", hourly(CatchUp::all), kAct));
+    road.denied = true;
+  };
+  road.replies_lost = 1;
+  EXPECT_EQ(code_of(acts.pause("s", kAct)), Code::in_doubt) << "not denied: the first try may have happened";
 }
 
 TEST_F(ScheduleActsTest, WhatSurelyDidNotHappenIsDecidedAnew) {

@@ -86,8 +86,8 @@ class Session {
 
   // Repeats a call of the store that can be repeated, as retry_until_known() does.
   template <class Call>
-  auto until_known(const std::stop_token& stop, Call call) const {
-    return retry_until_known(runtime(), stop, std::move(call), retries());
+  auto until_known(const std::stop_token& stop, Call call, bool* doubted = nullptr) const {
+    return retry_until_known(runtime(), stop, std::move(call), retries(), doubted);
   }
   RetryPolicy retries() const;
 

@@ -13,8 +13,11 @@ namespace {
 
 constexpr int kPurgeStep = 5000;  // an entry in the trail each, and a moment in which nobody else writes
 
-Result<int> end(const Invocation& invocation, std::int64_t cancelled) {
-  print_line(invocation.json ? "{\"cancelled\":" + std::to_string(cancelled) + "}" : std::to_string(cancelled));
+// A step whose reply was lost may have cancelled jobs that its repeat no longer finds.
+Result<int> end(const Invocation& invocation, std::int64_t cancelled, bool at_least = false) {
+  const std::string count = std::to_string(cancelled);
+  if (invocation.json) print_line("{\"cancelled\":" + count + ",\"at_least\":" + (at_least ? "true" : "false") + "}");
+  else print_line((at_least ? "at least " : "") + count);
   return kExitOk;
 }
 
@@ -34,6 +37,7 @@ Result<int> run_queue_purge(Invocation& invocation) {
 
   ProgressBar progress(*invocation.runtime, "jobs cancelled");
   std::int64_t cancelled = 0;
+  bool doubted = false;
   bool more = true;
   std::int64_t after = 0;
   while (more) {
@@ -49,7 +53,8 @@ Result<int> run_queue_purge(Invocation& invocation) {
                                .up_to = row->newest,
                                .limit = kPurgeStep,
                                .act = *act};
-    const Result<PurgeReply> reply = store->until_known(invocation.stop, [&] { return (*store)->purge(request); });
+    const Result<PurgeReply> reply = store->until_known(
+        invocation.stop, [&] { return (*store)->purge(request); }, &doubted);
     if (!reply) {
       progress.end();
       return fail(reply.error().code,
@@ -61,7 +66,7 @@ Result<int> run_queue_purge(Invocation& invocation) {
     progress.show(cancelled, std::min(1.0, static_cast<double>(cancelled) / static_cast<double>(all)));
   }
   progress.end();
-  return end(invocation, cancelled);
+  return end(invocation, cancelled, doubted);
 }
 
 }  // namespace
