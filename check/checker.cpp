@@ -215,7 +215,7 @@ Verdict Checker::finish() {
     CallLog& log = clock->log;
     all_steps = all_steps && (log.about.whole || options_.whole);
     in_a_row.push_back(&log);
-    // Others are at work whose times cannot be compared.
+    // Others are busy whose times cannot be compared.
     log.about.whole = (log.about.whole || options_.whole) && clocks_.size() == 1;
     if (options_.rests && log.rest_at == kNever) {
       for (const Call& call : log.calls) {

@@ -239,8 +239,8 @@ class Locks {
         continue;
       }
       if (lease->window) {
-        broken("L6", item.resource, accepted + who + ", though it is held to its end", {lease->call, number},
-               call.answered);
+        broken("L6", item.resource, accepted + who + ", though it is held to the end of its window",
+               {lease->call, number}, call.answered);
         continue;
       }
       if (renews) check_renewal(*lease, number);

@@ -87,7 +87,7 @@ struct Effect {
   JobId job;
   std::string name;
   EffectState state = EffectState::none;
-  bool in_doubt = false;           // an intent, and nobody holds its job under its fence by a live lease
+  bool in_doubt = false;           // an intent, and nothing holds its job under its fence by a live lease
   bool held = false;               // its job waits for it
   InDoubt policy = InDoubt::hold;  // of the last that began
   std::string digest;

@@ -333,7 +333,8 @@ void LockChecks::see(const Applied& when, const ReleaseCall& call) {
       broken("L4", sent.resource, "was not released for its holder " + sent.owner + ": " + word_of(refusal->reason));
     if (!refusal && !rightful)
       broken(holder ? "L6" : "L4", sent.resource,
-             "was released for " + sent.owner + (holder ? ", though it is held to its end" : ", who does not hold it"));
+             "was released for " + sent.owner +
+                 (holder ? ", though it is held to the end of its window" : ", who does not hold it"));
     if (refusal) tally_.add(Count::lock_refusals);
     if (refusal || !rightful) continue;
     tally_.add(Count::locks_released);

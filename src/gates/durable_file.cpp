@@ -17,13 +17,12 @@ constexpr mode_t kSetIdBits = 06000;
 // The mode comes last: a change of owner takes set-id bits away.
 Result<void> keep_looks(int fd, const std::string& path, const struct stat& old) {
   struct stat now {};
-  if (::fstat(fd, &now) != 0) return std::unexpected(file_error(path, "cannot be looked at", errno));
+  if (::fstat(fd, &now) != 0) return std::unexpected(file_error(path, "cannot be read", errno));
   const auto kept = [&](uid_t user, gid_t group) { return ::fchown(fd, user, group) == 0; };
   const bool same_group = now.st_gid == old.st_gid || kept(static_cast<uid_t>(-1), old.st_gid);
   const bool same_user = now.st_uid == old.st_uid || kept(old.st_uid, static_cast<gid_t>(-1));
   const mode_t mode = old.st_mode & kModeBits & ~(same_group && same_user ? mode_t{0} : kSetIdBits);
-  if (::fchmod(fd, mode) != 0)
-    return std::unexpected(file_error(path, "cannot be given the mode of the old one", errno));
+  if (::fchmod(fd, mode) != 0) return std::unexpected(file_error(path, "cannot be given the old file's mode", errno));
   return {};
 }
 
@@ -39,7 +38,7 @@ Error file_error(const std::string& path, std::string_view what, int number) {
     case ELOOP: return {Code::invalid, path + " is a symbolic link; name the file that it points to"};
     case EISDIR: return {Code::invalid, path + " is a folder; name a file"};
     case ENAMETOOLONG: return {Code::invalid, text + "; choose a shorter name"};
-    default: return {Code::broken, text + "; check the file and your rights"};
+    default: return {Code::broken, text + "; check the file and your permissions"};
   }
 }
 
@@ -52,7 +51,7 @@ std::string folder_of(const std::string& path) {
 Result<void> sync_folder(const std::string& folder) {
   const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::fsync(fd.get()) != 0) {
-    Error error = file_error(folder, "cannot be brought to the disk", errno);
+    Error error = file_error(folder, "cannot be synced to disk", errno);
     error.code = Code::broken;  // what was renamed in it may or may not outlive a power cut
     return std::unexpected(error);
   }
@@ -74,12 +73,12 @@ Result<void> check_replaceable(const std::string& target) {
   struct stat old {};
   if (::lstat(target.c_str(), &old) != 0) {
     if (errno == ENOENT) return {};
-    return std::unexpected(file_error(target, "cannot be looked at", errno));
+    return std::unexpected(file_error(target, "cannot be read", errno));
   }
   if (S_ISLNK(old.st_mode)) return std::unexpected(file_error(target, "", ELOOP));
   if (S_ISDIR(old.st_mode)) return std::unexpected(file_error(target, "", EISDIR));
   if (!S_ISREG(old.st_mode))
-    return fail(Code::invalid, target + " is no plain file; a device or pipe cannot be replaced");
+    return fail(Code::invalid, target + " is not a regular file; a device or pipe cannot be replaced");
   return {};
 }
 
@@ -108,7 +107,7 @@ Result<StagedFile> StagedFile::begin(std::string target, std::string temp) {
   struct stat old {};
   const bool there = ::lstat(target.c_str(), &old) == 0;
   if (::unlink(temp.c_str()) != 0 && errno != ENOENT)
-    return std::unexpected(file_error(temp, "was left behind and cannot be removed", errno));
+    return std::unexpected(file_error(temp, "is a leftover and cannot be removed", errno));
   UniqueFd fd(::open(temp.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, there ? 0600 : kOfANewFile));
   if (!fd) return std::unexpected(file_error(temp, "cannot be made", errno));
   StagedFile staged(std::move(target), std::move(temp), std::move(fd));
@@ -121,7 +120,7 @@ Result<StagedFile> StagedFile::begin(std::string target, std::string temp) {
 Result<void> StagedFile::append(std::string_view bytes) { return write_all(fd_.get(), temp_, bytes); }
 
 Result<void> StagedFile::sync() {
-  if (::fsync(fd_.get()) != 0) return std::unexpected(file_error(temp_, "cannot be brought to the disk", errno));
+  if (::fsync(fd_.get()) != 0) return std::unexpected(file_error(temp_, "cannot be synced to disk", errno));
   return {};
 }
 

@@ -46,7 +46,7 @@ Error held_error(const GateAt& at) {
   const std::optional<pid_t> holder = gate_holder(at.path);
   return {Code::held, "the gate of " + at.resource + " is held" +
                           (holder ? " by process " + std::to_string(*holder) : "") +
-                          "; try again later, or end that one"};
+                          "; try again later, or stop that process"};
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ Result<GateMemory> GateMemory::lock(Runtime& runtime, const GateAt& at, Duration
     if (now >= deadline) return std::unexpected(held_error(at));
     if (!runtime.sleep_until(std::min(now + pause, deadline), stop))
       return fail(Code::held,
-                  "interrupted while the gate of " + at.resource + " was held by another; nothing was changed");
+                  "interrupted while the gate of " + at.resource + " was held by another process; nothing was changed");
   }
 }
 
@@ -80,7 +80,7 @@ Result<std::optional<GateMemory>> GateMemory::try_lock(const GateAt& at) {
   if (!*record) return std::nullopt;
   if ((*record)->resource != at.resource)
     return fail(Code::conflict, at.path + " is the gate of " + (*record)->resource + ", not of " + at.resource +
-                                    "; use its own, or another file");
+                                    "; use that one's gate, or another file");
   for (const std::string& left : {first_path(at.path), next_path(at.path)}) ::unlink(left.c_str());  // by a crash
   return GateMemory(at.path, std::move(**record), std::move(fd));
 }
@@ -106,7 +106,7 @@ Result<std::optional<GateMemory>> GateMemory::try_make(const GateAt& at) {
   GateRecord record{at.resource, 0};
   if (::ftruncate(fd.get(), 0) != 0) return std::unexpected(file_error(first, "cannot be written", errno));
   if (auto ok = write_all(fd.get(), first, gate_text(record)); !ok) return std::unexpected(ok.error());
-  if (::fsync(fd.get()) != 0) return std::unexpected(file_error(first, "cannot be brought to the disk", errno));
+  if (::fsync(fd.get()) != 0) return std::unexpected(file_error(first, "cannot be synced to disk", errno));
   FENCELINE_CRASH_POINT(gate_made);
   if (::rename(first.c_str(), at.path.c_str()) != 0)
     return std::unexpected(file_error(at.path, "cannot be made", errno));

@@ -54,7 +54,7 @@ Result<void> check_gate_resource(std::string_view resource) {
 Result<void> check_gate_fence(Fence fence) {
   if (fence >= 1 && fence <= kFenceMax) return {};
   return fail(Code::invalid, "fence " + std::to_string(fence) +
-                                 " is not possible; a fence is a whole number from 1 to " + std::to_string(kFenceMax));
+                                 " is not a fence; a fence is a whole number from 1 to " + std::to_string(kFenceMax));
 }
 
 std::string gate_text(const GateRecord& record) {
@@ -70,11 +70,10 @@ Result<GateRecord> parse_gate(const std::string& path, std::string_view text) {
   const bool other_version =
       text.starts_with(kAnyVersion) && !text.starts_with(kFirstLine) && text.find('\n') != std::string_view::npos;
   if (other_version)
-    return fail(Code::invalid, path + " is the memory of a gate of another version of fenceline; use that one");
-  return fail(
-      Code::invalid,
-      path +
-          " is no memory of a gate, or torn; restore it, or remove it if no writer with an older fence can be alive");
+    return fail(Code::invalid, path + " was written by another version of fenceline; use that version");
+  return fail(Code::invalid, path +
+                                 " is not a gate's record, or it is damaged; restore it, or remove it if no writer "
+                                 "with an older fence can be alive");
 }
 
 Result<std::optional<GateRecord>> look_at_gate(const std::string& path) {
@@ -83,7 +82,7 @@ Result<std::optional<GateRecord>> look_at_gate(const std::string& path) {
   if (!fd) return std::unexpected(file_error(path, "cannot be opened", errno));
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    return fail(Code::invalid, path + " is no plain file; a gate keeps its memory there");
+    return fail(Code::invalid, path + " is not a regular file; a gate keeps its record there");
   std::string text(kTextMost, '\0');
   std::size_t size = 0;
   while (size < text.size()) {

@@ -17,10 +17,10 @@ Result<void> check_put(const GatedFileOptions& options, const GatedPut& request)
     return fail(Code::invalid, "the content is too large; at most " + std::to_string(kGatedContentBytesMax) +
                                    " bytes, or write it under 'fenceline gate run'");
   if (options.path.empty() || options.path.ends_with('/'))
-    return fail(Code::invalid, "'" + options.path + "' names no file; name one");
+    return fail(Code::invalid, "'" + options.path + "' does not name a file");
   for (const std::string_view ending : {".gate", ".gate.new", ".gate.first", ".gate.content"}) {
     if (options.path.ends_with(ending))
-      return fail(Code::invalid, options.path + " is named like the memory of a gate; choose another name");
+      return fail(Code::invalid, options.path + " has the name of a gate's record; choose another name");
   }
   return check_replaceable(options.path);
 }

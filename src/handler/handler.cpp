@@ -60,7 +60,7 @@ Stopped why_stopped(const TrustDeadline& trust, const std::stop_token& stop) {
 
 Result<std::string> Run::effect(std::string_view name, std::string_view request, const EffectAct& act,
                                 const EffectOptions& options) const {
-  if (effects == nullptr) return fail(Code::refused, "effects need a worker that keeps them");
+  if (effects == nullptr) return fail(Code::refused, "effects need a worker that records them");
   return effects->effect(name, request, act, options);
 }
 

@@ -42,9 +42,9 @@ Result<void> check_what_is_there(int fd, const std::string& path, Runtime& runti
   }
   if (!look) return std::unexpected(look.error());
   if (*look == Look::foreign || *look == Look::cut)
-    return fail(Code::invalid, path + " is there and no history; name another file");
+    return fail(Code::invalid, path + " exists and is not a history; name another file");
   if (*look == Look::torn)
-    return fail(Code::invalid, path + " ends in the middle of a line, so nothing can follow; name another file");
+    return fail(Code::invalid, path + " ends in the middle of a line, so nothing can be appended; name another file");
   return {};
 }
 

@@ -144,14 +144,14 @@ Client::Client(ClientOptions options) : parts_(std::make_unique<Parts>()) { part
 Client::~Client() = default;
 
 std::expected<Response, Failure> Client::send(const Request& request) {
-  if (!library_is_up()) return std::unexpected(Failure{.message = "libcurl does not start"});
+  if (!library_is_up()) return std::unexpected(Failure{.message = "libcurl failed to initialise"});
   const auto has_line_end = [](const Header& header) {
     return (header.name + header.value).find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
   };
   if (std::ranges::any_of(request.headers, has_line_end))
-    return std::unexpected(Failure{.message = "a header with a line end in it is not sent"});
+    return std::unexpected(Failure{.message = "a header must not contain a line break"});
   Handle handle = parts_->take();
-  if (!handle) return std::unexpected(Failure{.message = "no room for a request"});
+  if (!handle) return std::unexpected(Failure{.message = "out of memory for a request"});
   const List headers = list_of(request.headers);
   Arriving arriving{.bytes_max = parts_->options.answer_bytes_max};
   CURL* curl = handle.get();

@@ -99,11 +99,12 @@ Result<UniqueFd> listen_at(const tcp::endpoint& endpoint, bool every_address, co
   const auto failed = [&]() -> std::unexpected<Error> {
     const int why = errno;
     if (why == EADDRINUSE)
-      return fail(Code::conflict, "somebody else listens at " + shown + "; choose another port, or 0 for a free one");
+      return fail(Code::conflict,
+                  "another process listens on " + shown + "; choose another port, or 0 for any free port");
     if (why == EACCES)
-      return fail(Code::denied, "this user must not listen at " + shown + "; choose a port from 1024 on");
-    if (why == EADDRNOTAVAIL) return fail(Code::invalid, shown + " is no address of this machine");
-    return fail(Code::unavailable, "cannot listen at " + shown + ": " + std::system_category().message(why));
+      return fail(Code::denied, "this user may not listen on " + shown + "; choose a port of 1024 or above");
+    if (why == EADDRNOTAVAIL) return fail(Code::invalid, shown + " is not an address of this machine");
+    return fail(Code::unavailable, "cannot listen on " + shown + ": " + std::system_category().message(why));
   };
   if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) return failed();
   if (endpoint.protocol() == tcp::v6() &&
@@ -127,7 +128,7 @@ Result<UniqueFd> listening_socket(const ListenAddress& address, tcp& protocol) {
   }
   error_code failed;
   const asio::ip::address host = asio::ip::make_address(address.host, failed);
-  if (failed) return fail(Code::invalid, address.host + " is no address");
+  if (failed) return fail(Code::invalid, address.host + " is not an address");
   const tcp::endpoint endpoint(host, address.port);
   protocol = endpoint.protocol();
   return listen_at(endpoint, false, shown);
@@ -145,7 +146,7 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   const auto wrong = [&] {
     return fail(Code::invalid,
                 "\"" + std::string(text) +
-                    "\" is no address to listen at; write 127.0.0.1:9464, [::1]:9464, or :9464 for every address");
+                    "\" is not an address to listen on; write 127.0.0.1:9464, [::1]:9464, or :9464 for every address");
   };
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return wrong();
@@ -361,7 +362,7 @@ struct HttpServer::Parts {
     return !failed;
   }
 
-  // To close with bytes unread would be a reset, which takes the answer from the peer.
+  // To close with bytes unread would be a reset, which takes the reply from the peer.
   void drain(Connection& peer, asio::yield_context& yield) {
     error_code failed;
     peer.stream.socket().shutdown(tcp::socket::shutdown_send, failed);
@@ -402,7 +403,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(Runtime& runtime, HttpServe
     parts->options.listen.port = parts->acceptor.local_endpoint().port();
     return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));
   } catch (const boost::system::system_error& thrown) {
-    return fail(Code::unavailable, std::string("no server can be made: ") + thrown.what());
+    return fail(Code::unavailable, std::string("cannot create a server: ") + thrown.what());
   }
 }
 

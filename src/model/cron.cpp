@@ -97,7 +97,7 @@ class FieldReader {
     if (item.empty()) return bad(text_, "has an empty place in its list");
     if (item == "?") {
       if (part_ != Part::day && part_ != Part::weekday)
-        return bad(item, "stands for any day, in a day field only; write *");
+        return bad(item, "means any day and is allowed only in a day field; write *");
       return add(field_.least, any_most(), 1);
     }
     if (auto special = read_special(item)) return *special;
@@ -105,7 +105,7 @@ class FieldReader {
     const std::size_t slash = item.find('/');
     const std::string_view range = item.substr(0, slash);
     const std::optional<int> step = slash == std::string_view::npos ? 1 : number(item.substr(slash + 1));
-    if (!step || *step < 1) return bad(item, "has no step behind the '/': write a number from 1");
+    if (!step || *step < 1) return bad(item, "has no step after the '/'; write a number from 1");
     if (const int most = any_most() - field_.least + 1; *step > most)
       return bad(item, "has a step that is too long: at most " + std::to_string(most));
     if (range == "*") return add(field_.least, any_most(), *step);
@@ -116,8 +116,8 @@ class FieldReader {
     if (!first) return std::unexpected(first.error());
     if (dash == std::string_view::npos) {
       if (slash == std::string_view::npos) return add(*first, *first, 1);
-      return bad(item, "has a step and no range; write " + std::string(first_text) + "-" + std::to_string(any_most()) +
-                           "/" + std::to_string(*step));
+      return bad(item, "has a step without a range; write " + std::string(first_text) + "-" +
+                           std::to_string(any_most()) + "/" + std::to_string(*step));
     }
     const std::string_view last_text = range.substr(dash + 1);
     Result<int> last = value(last_text, item);
@@ -140,7 +140,7 @@ class FieldReader {
       cron_.nth_weekdays[static_cast<std::size_t>(*day % 7)] |= 1U << *nth;
       return Result<void>{};
     }
-    if (last == 'W') return bad(item, "asks for the nearest working day, which is not known here");
+    if (last == 'W') return bad(item, "asks for the nearest working day, which is not supported");
     if (last != 'L' || part_ == Part::month) return std::nullopt;  // JUL
     const std::string_view before = item.substr(0, item.size() - 1);
     if (part_ == Part::day && before.empty()) {
@@ -162,7 +162,7 @@ class FieldReader {
       return text == holder ? bad(text, "is " + why) : bad(holder, "has " + quoted(text) + ", which is " + why);
     };
     if (text.empty()) return bad(item, "lacks a value");
-    if (text == "*") return bad(item, "has a * that is not alone");
+    if (text == "*") return bad(item, "has a * next to something else; * stands alone");
     std::optional<int> found = number(text);
     if (!found && part_ == Part::month) found = place(kMonths, text).transform([](int n) { return n + 1; });
     if (!found && part_ == Part::weekday) found = place(kWeekdays, text);
@@ -265,12 +265,11 @@ Result<Cron> parse_short_form(std::string_view word) {
   if (upper(word) == "@REBOOT")
     return fail(
         Code::invalid,
-        "@reboot is no time: a schedule belongs to a store, which has no start of a machine; known are " + known);
+        "@reboot is not supported: a schedule belongs to a store, not to a machine that boots; use one of " + known);
   if (upper(word).starts_with("@EVERY"))
-    return fail(Code::invalid,
-                "@every is an interval: give the schedule an interval in place of an expression; known are " + known);
+    return fail(Code::invalid, "@every is an interval, not a cron expression: use --every; short forms are " + known);
   const std::optional<std::string> near = nearest(word, names);
-  return fail(Code::invalid, quoted(word) + " is no short form" + (near ? "; did you mean " + *near + "?" : "") +
+  return fail(Code::invalid, quoted(word) + " is not a short form" + (near ? "; did you mean " + *near + "?" : "") +
                                  "; known are " + known);
 }
 
@@ -282,7 +281,7 @@ Result<Cron> parse_text(std::string_view expression) {
     const char c = expression[i];
     if ((c >= 0x20 && c < 0x7f) || c == '\t') continue;
     return fail(Code::invalid, "byte " + std::to_string(i + 1) +
-                                   " is no printable ASCII; write digits, names, blanks and * ? , - / # L");
+                                   " is not printable ASCII; write digits, names, spaces and * ? , - / # L");
   }
   std::vector<std::string_view> fields = split(expression, " \t");
   std::erase(fields, std::string_view{});

@@ -180,7 +180,8 @@ Job lost_delivery(Job job, WallTime now) {
   if (job.losses_in_row >= kLossesInRowMax) {
     job.state = JobState::dead;
     job.finished_at = now;
-    job.error = "lost " + std::to_string(job.losses_in_row) + " deliveries in a row: its workers died or were cut off";
+    job.error =
+        "lost " + std::to_string(job.losses_in_row) + " deliveries in a row: its workers died or lost the store";
   }
   return job;
 }

@@ -40,8 +40,9 @@ Result<void> check_lock_resource(std::string_view resource) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), slot);
   if (error != std::errc{} || end != number.data() + number.size() || slot < 2 || slot > kLockSlotsMax ||
       number.front() == '0')
-    return fail(Code::invalid, "lock '" + shown_briefly(resource) +
-                                   "' has no slot of that number; use #2 to #1000, the first has the name itself");
+    return fail(Code::invalid,
+                "lock '" + shown_briefly(resource) +
+                    "' does not have a slot with that number; use #2 to #1000 (the first slot is the name itself)");
   return check_lock_name(resource.substr(0, at));
 }
 

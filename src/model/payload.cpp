@@ -108,7 +108,7 @@ std::string bytes_digest(std::string_view bytes) {
 Result<void> check_payload(std::string_view payload) {
   if (payload.size() > kPayloadBytesMax)
     return fail(Code::invalid, "payload is too large (" + std::to_string(payload.size()) +
-                                   " bytes); at most 1 MiB, keep big data elsewhere and send its address");
+                                   " bytes); at most 1 MiB: keep large data elsewhere and send its address");
   const JsonCheck checked = check_json(payload, kPayloadDepthMax);
   switch (checked.verdict) {
     case JsonVerdict::good: return {};

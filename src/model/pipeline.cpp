@@ -38,13 +38,14 @@ Result<void> check_approval(const std::string& stage, const StageGate& gate) {
   for (const std::string& person : gate.by) {
     if (auto ok = check_key(of + "person", person); !ok) return ok;
     if (!is_persons_name(person))
-      return fail(Code::invalid, of + "person '" + person + "' has blanks at an end; leave them out");
+      return fail(Code::invalid, of + "person '" + person + "' begins or ends with spaces; remove them");
     if (person.size() > kNameBytesMax) return fail(Code::invalid, of + "person has a name of more than 128 bytes");
     if (!people.insert(person).second) return fail(Code::invalid, of + "list names '" + person + "' twice");
   }
   if (!gate.by.empty() && static_cast<std::size_t>(gate.count) > gate.by.size())
     return fail(Code::invalid, of + "count is " + std::to_string(gate.count) + ", but only " +
-                                   std::to_string(gate.by.size()) + " may give one; name more people or ask for fewer");
+                                   std::to_string(gate.by.size()) +
+                                   " may give one; name more people or require fewer approvals");
   if (gate.within == Duration{0}) return {};
   return check_duration(of + "time limit", gate.within, kWithinRange);
 }
@@ -55,12 +56,12 @@ Result<void> check_command(const std::string& stage, const StageGate& gate) {
   std::size_t bytes = 0;
   for (const std::string& word : gate.command) {
     if (!is_valid_utf8(word) || word.find('\0') != std::string::npos)
-      return fail(Code::invalid, stage + ": the check's command has a word that is no text");
+      return fail(Code::invalid, stage + ": each word of the check's command must be a quoted string");
     bytes += word.size();
   }
   if (gate.command.size() > kCommandWordsMost || bytes > kCommandBytesMost)
     return fail(Code::invalid, stage + ": the check's command is too long; put it into a script");
-  return check_duration(stage + ": the pause between two checks", gate.every, kEveryRange);
+  return check_duration(stage + ": the interval between checks", gate.every, kEveryRange);
 }
 
 Result<void> check_stage(const PipelineSpec& spec, const StageSpec& stage) {
@@ -79,8 +80,8 @@ Result<void> check_stage(const PipelineSpec& spec, const StageSpec& stage) {
   if (auto ok = check_number(of + ": concurrency", stage.concurrency, 0, kConcurrencyMost); !ok) return ok;
   for (const std::string& to : stage.moves.value_or(std::vector<std::string>{})) {
     if (!spec.find(to))
-      return fail(Code::invalid, of + ": moves names '" + to + "', which is no stage of this pipeline");
-    if (to == stage.name) return fail(Code::invalid, of + ": moves names the stage itself");
+      return fail(Code::invalid, of + ": moves names '" + to + "', which is not a stage of this pipeline");
+    if (to == stage.name) return fail(Code::invalid, of + ": moves lists the stage itself");
   }
   if (stage.gate.kind == GateKind::automatic) return {};
   if (&stage == &spec.first())

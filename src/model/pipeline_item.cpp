@@ -84,8 +84,8 @@ ItemStep go_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, 
 }
 
 Error nowhere(const PipelineSpec& spec, const ItemNow& item) {
-  return {Code::conflict, "it is at '" + item.stage + "', which is no stage of pipeline " + spec.name +
-                              " any more; move it: fenceline stage move ID --to STAGE"};
+  return {Code::conflict, "it is at '" + item.stage + "', which is not a stage of pipeline " + spec.name +
+                              " any more; move it with: fenceline stage move ID --to STAGE"};
 }
 
 }  // namespace
@@ -116,13 +116,13 @@ ItemStep advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, Wa
 ItemStep stranded(const ItemNow& item, Fence fence, WallTime now) {
   ItemNow held_item = item;
   held_item.record.moved_under = fence;
-  if (!held_item.record.hold) held_item.record.hold = word(kNobody, now, "its stage is not in the pipeline any more");
+  if (!held_item.record.hold) held_item.record.hold = word(kNobody, now, "its stage is no longer in the pipeline");
   return put_on_hold(held_item);
 }
 
 ItemStep never_came_there(const ItemNow& item, WallTime now) {
   ItemNow held_item = item;
-  held_item.record.hold = word(kNobody, now, "it was put there past the stages before; release it if that is right");
+  held_item.record.hold = word(kNobody, now, "it was enqueued past the earlier stages; release it if that is right");
   return put_on_hold(held_item);
 }
 
@@ -231,9 +231,9 @@ MaybeStep approved(const PipelineSpec& spec, const ItemNow& item, const std::str
   if (const std::optional<WallTime> deadline = deadline_of(spec, item);
       deadline && looked_at && now > *deadline && stage.gate.then != GateEnd::hold)
     return fail(Code::conflict, "the time for approvals of stage " + stage.name + " was over at " +
-                                    utc_text(*deadline) + "; what the pipeline says then (" +
+                                    utc_text(*deadline) + "; what the pipeline declares for that case (" +
                                     std::string(to_string(stage.gate.then)) +
-                                    ") is done as soon as one of its workers runs");
+                                    ") happens as soon as one of its workers runs");
   if (!may_approve(stage.gate, by))
     return fail(Code::denied, "'" + by + "' may not approve stage " + stage.name + "; ask " +
                                   people_words(stage.gate.by) + ", or say who you are with --as");
@@ -257,15 +257,14 @@ MaybeStep rejected(const PipelineSpec& spec, const ItemNow& item, std::optional<
   if (!at) return std::unexpected(nowhere(spec, item));
   const StageSpec& stage = spec.stages[at->stage];
   if (at->stage == 0)
-    return fail(Code::conflict,
-                "it is at stage " + stage.name +
-                    ", the first one: there is no stage to go back to; to end it: fenceline job cancel");
+    return fail(Code::conflict, "it is at stage " + stage.name +
+                                    ", the first one, so it cannot go back; to end it: fenceline job cancel");
   if (at->at_gate && stage.gate.kind == GateKind::approval && !may_approve(stage.gate, by))
     return fail(Code::denied, "'" + by + "' may not decide about stage " + stage.name + "; ask " +
                                   people_words(stage.gate.by) + ", or say who you are with --as");
   if (to && *to >= at->stage)
-    return fail(Code::conflict, "stage " + spec.stages[*to].name + " is not before " + stage.name +
-                                    "; an item that is rejected goes back");
+    return fail(Code::conflict,
+                "stage " + spec.stages[*to].name + " is not before " + stage.name + "; a rejected item goes back");
   return go_back(spec, item, to.value_or(at->stage - 1), "item_rejected", by, reason, now);
 }
 
@@ -324,8 +323,8 @@ MaybeStep sent_back(const PipelineSpec& spec, const ItemNow& item, std::size_t t
   const std::optional<Position> at = position_of(spec, item.stage);
   if (!at) return std::unexpected(nowhere(spec, item));
   if (at->at_gate || to >= at->stage)
-    return fail(Code::conflict, "a command that works on an item can send it back to a stage before " +
-                                    spec.stages[at->stage].name + " only; to let it go on, exit with 0");
+    return fail(Code::conflict, "a handler can send its item back only to a stage before " +
+                                    spec.stages[at->stage].name + "; to let it advance, exit with 0");
   ItemStep step = go_back(spec, item, to, "item_returned", by, reason, now);
   step.record.moved_under = fence;
   return step;
@@ -339,7 +338,7 @@ std::string waits_for(const PipelineSpec& spec, const ItemNow& item) {
     return (hold.by == kNobody ? "a person" : hold.by) + " to release it" +
            (hold.reason.empty() ? "" : " (" + hold.reason + ")");
   }
-  if (!at) return "a person to move it: '" + item.stage + "' is no stage of this pipeline";
+  if (!at) return "a person to move it: '" + item.stage + "' is not a stage of this pipeline";
   if (!at->at_gate) return item.state == JobState::waiting ? "a person" : "";
   const StageSpec& stage = spec.stages[at->stage];
   if (stage.gate.kind == GateKind::automatic)

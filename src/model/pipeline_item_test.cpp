@@ -322,7 +322,7 @@ TEST(PipelineItem, WhatItWaitsForInWords) {
             "approval of publish by ana, bo or cy (0 of 2), until 2026-11-18T12:00:00Z, then reject");
   EXPECT_EQ(waits_for(spec, item_at("gate:announce")), "check of announce: ./ok");
   EXPECT_EQ(waits_for(spec, item_at("gone", JobState::waiting)),
-            "a person to move it: 'gone' is no stage of this pipeline");
+            "a person to move it: 'gone' is not a stage of this pipeline");
   EXPECT_EQ(waits_for(spec, item_at("publish", JobState::done)), "");
 }
 

@@ -53,11 +53,11 @@ std::string record_text(const ItemRecord& record) {
 Result<ItemRecord> parse_record(std::string_view text) {
   if (text.empty()) return ItemRecord{};
   const Json object = Json::parse(text, nullptr, false);
-  if (!object.is_object()) return fail(Code::invalid, "this is no record of an item");
+  if (!object.is_object()) return fail(Code::invalid, "this is not an item's record");
   Members members(object);
   if (const std::int64_t version = members.number("version"); version > kRecordVersion)
-    return fail(Code::invalid, "this item's record is of version " + std::to_string(version) +
-                                   ", newer than this fenceline knows; update it");
+    return fail(Code::invalid, "this item's record has version " + std::to_string(version) +
+                                   ", which is newer than this program knows; update fenceline");
   ItemRecord record;
   record.generation = members.number("generation");
   record.entered = members.maybe_at("entered");
@@ -70,7 +70,8 @@ Result<ItemRecord> parse_record(std::string_view text) {
   record.moved_under = members.number("moved_under");
   if (object.contains("due")) record.due = members.at("due");  // records from before there was one do not have it
   if (!members.wrong().empty())
-    return fail(Code::invalid, "this is no record of an item: '" + members.wrong() + "' is missing or of another kind");
+    return fail(Code::invalid,
+                "this is not an item's record: '" + members.wrong() + "' is missing or has the wrong type");
   return record;
 }
 

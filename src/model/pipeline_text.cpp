@@ -61,18 +61,18 @@ std::string pipeline_text(const PipelineSpec& spec) {
 
 Result<PipelineSpec> parse_pipeline(std::string_view text) {
   const Json object = Json::parse(text, nullptr, false);
-  if (!object.is_object()) return fail(Code::invalid, "this is no pipeline");
+  if (!object.is_object()) return fail(Code::invalid, "this is not a pipeline");
   Members members(object);
   if (const std::int64_t version = members.number("version"); version > kPipelineVersion)
-    return fail(Code::invalid, "this pipeline is of version " + std::to_string(version) +
-                                   ", newer than this fenceline knows; update it");
+    return fail(Code::invalid, "this pipeline has version " + std::to_string(version) +
+                                   ", which is newer than this program knows; update fenceline");
   PipelineSpec spec;
   spec.name = members.text("name");
   spec.loops = static_cast<int>(members.number("loops"));
   spec.critical = members.flag("critical");
   for (const Json& stage : members.objects("stages")) spec.stages.push_back(stage_from(stage, members));
   if (!members.wrong().empty())
-    return fail(Code::invalid, "this is no pipeline: '" + members.wrong() + "' is missing or of another kind");
+    return fail(Code::invalid, "this is not a pipeline: '" + members.wrong() + "' is missing or has the wrong type");
   if (auto ok = check_pipeline(spec); !ok) return std::unexpected(ok.error());
   return spec;
 }

@@ -47,20 +47,19 @@ Result<TickRule> rule_of(const ScheduleSpec& spec) {
 
 Result<void> check_spec(const ScheduleSpec& spec) {
   if (spec.cron.empty() == (spec.every == Duration{0}))
-    return fail(Code::invalid, "a schedule has a cron expression or an interval, one of them");
+    return fail(Code::invalid, "a schedule needs either a cron expression or an interval");
   if (spec.cron.empty() && spec.zone != "UTC")
     return fail(Code::invalid, "zone '" + spec.zone.substr(0, 40) +
-                                   "' goes with a cron expression: an interval knows no clocks on walls");
+                                   "' is for a cron expression: a time zone applies only to cron expressions");
   if (!spec.cron.empty() && spec.anchor != WallTime{})
-    return fail(Code::invalid, "an anchor goes with an interval, not with a cron expression");
+    return fail(Code::invalid, "an anchor applies only to an interval, not to a cron expression");
   if (spec.anchor.time_since_epoch() % std::chrono::seconds{1} != Duration{0})
-    return fail(Code::invalid, "the interval's anchor is no whole second");
+    return fail(Code::invalid, "the interval's anchor is not a whole second");
   if (const Result<TickRule> rule = rule_of(spec); !rule) return std::unexpected(rule.error());
   if (auto ok = check_duration("jitter", spec.jitter, kJitterRange); !ok) return ok;
   if (auto ok = check_moment("start", spec.starts); !ok) return ok;
   if (auto ok = check_moment("end", spec.ends); !ok) return ok;
-  if (spec.starts && spec.ends && *spec.ends < *spec.starts)
-    return fail(Code::invalid, "the end lies before the start");
+  if (spec.starts && spec.ends && *spec.ends < *spec.starts) return fail(Code::invalid, "the end is before the start");
   if (auto ok = check_duration("catch-up window", spec.window, kWindowRange); !ok) return ok;
   if (spec.cap < 1 || spec.cap > kCatchUpCapMost)
     return fail(Code::invalid, "catch-up cap " + std::to_string(spec.cap) + " is out of range; use 1 to 1000");

@@ -46,7 +46,7 @@ std::string shown_word(std::string_view word) { return std::string(word.substr(0
 Result<void> check_template(std::string_view payload) {
   if (payload.size() > kTemplateBytesMax)
     return fail(Code::invalid, "payload is too large (" + std::to_string(payload.size()) +
-                                   " bytes); at most 64 KiB, keep big data elsewhere and send its address");
+                                   " bytes); at most 64 KiB: keep large data elsewhere and send its address");
   if (auto ok = check_payload(payload); !ok) return ok;
   std::string unknown;
   const std::optional<std::string> text = filled(payload, [&](std::string_view word) -> std::optional<std::string> {
@@ -56,7 +56,7 @@ Result<void> check_template(std::string_view payload) {
   });
   if (!text)
     return fail(Code::invalid, "payload has ${" + unknown +
-                                   "}, which stands for nothing; use ${tick}, ${tick.local}, ${tick.unix} or "
+                                   "}, which is not a known placeholder; use ${tick}, ${tick.local}, ${tick.unix} or "
                                    "${schedule}, and $${ for a plain ${");
   return {};
 }

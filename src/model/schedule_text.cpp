@@ -40,11 +40,11 @@ std::string spec_text(const ScheduleSpec& spec) {
 
 Result<ScheduleSpec> parse_spec(std::string_view text) {
   const Json object = Json::parse(text, nullptr, false);
-  if (!object.is_object()) return fail(Code::invalid, "this is no schedule");
+  if (!object.is_object()) return fail(Code::invalid, "this is not a schedule");
   Members members(object);
   if (const std::int64_t version = members.number("version"); version > kScheduleVersion)
-    return fail(Code::invalid, "this schedule is of version " + std::to_string(version) +
-                                   ", newer than this fenceline knows; update it");
+    return fail(Code::invalid, "this schedule has version " + std::to_string(version) +
+                                   ", which is newer than this program knows; update fenceline");
   ScheduleSpec spec;
   spec.cron = members.text("cron");
   spec.every = members.duration("every");
@@ -67,7 +67,7 @@ Result<ScheduleSpec> parse_spec(std::string_view text) {
   spec.limit_key = members.text("limit_key");
   spec.tags = members.texts("tags");
   if (!members.wrong().empty())
-    return fail(Code::invalid, "this is no schedule: '" + members.wrong() + "' is missing or of another kind");
+    return fail(Code::invalid, "this is not a schedule: '" + members.wrong() + "' is missing or has the wrong type");
   if (auto ok = check_spec(spec); !ok) return std::unexpected(ok.error());
   return spec;
 }

@@ -80,7 +80,7 @@ std::unexpected<Error> unknown(std::string_view name) {
   if (!shows || name.empty())
     return fail(
         Code::invalid,
-        "the time zone's name is empty, too long or no plain text; write an IANA name such as Europe/Berlin or UTC");
+        "the time zone's name is empty, too long or not plain text; write an IANA name such as Europe/Berlin or UTC");
   const std::vector<std::string> names = all_zones();
   if (names.empty())
     return fail(Code::invalid, "unknown time zone '" + std::string(name) + "': there is no tz database in " +

@@ -27,7 +27,7 @@ std::string system_error(int number) { return std::strerror(number); }
 
 Result<UniqueFd> moved_up(UniqueFd fd) {
   UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstOfOurs));
-  if (!moved) return fail(Code::unavailable, "no descriptor is free: " + system_error(errno));
+  if (!moved) return fail(Code::unavailable, "no free file descriptor: " + system_error(errno));
   return moved;
 }
 
@@ -129,7 +129,7 @@ Result<void> check_format(const std::string& path) {
   const auto first = static_cast<unsigned char>(line.front());
   const bool is_text = first < 0x7f && (first >= 0x20 || first == '\t' || first == '\r');
   if (is_text && line.find('\0') == std::string::npos)
-    return fail(Code::refused, path + " is no program and has no #! line");
+    return fail(Code::refused, path + " is not a program and has no #! line");
   return {};
 }
 
@@ -151,7 +151,7 @@ Result<std::string> check_program(const std::string& path) {
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return fail(Code::unavailable, "no pipe can be made: " + system_error(errno));
+    return fail(Code::unavailable, "cannot create a pipe: " + system_error(errno));
   Result<UniqueFd> read = moved_up(UniqueFd(ends[0]));
   Result<UniqueFd> write = moved_up(UniqueFd(ends[1]));
   if (!read) return std::unexpected(read.error());

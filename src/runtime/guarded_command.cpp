@@ -111,7 +111,7 @@ CommandEnd GuardedCommand::attend(std::string_view input) {
   forward_errors(true);
   const ExitStatus status = reap(guardian_);
   reaped_ = true;
-  if (end.guardian_died) end.trouble = "its guardian ended: " + to_string(status);
+  if (end.guardian_died) end.trouble = "its guardian process ended: " + to_string(status);
   return end;
 }
 

@@ -26,7 +26,7 @@ Result<ServiceManager> ServiceManager::open(std::string place) {
                                    std::to_string(sizeof(sockaddr_un::sun_path)) + " bytes");
   UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket)
-    return fail(Code::invalid, std::string("no socket to tell the service manager by: ") + std::strerror(errno));
+    return fail(Code::invalid, std::string("cannot open a socket to the service manager: ") + std::strerror(errno));
   return ServiceManager(std::move(socket), std::move(place));
 }
 

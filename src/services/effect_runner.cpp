@@ -35,7 +35,7 @@ std::string in_brackets(const std::string& why) { return why.empty() ? "" : " ("
 
 EffectAnswer lost(const EffectAsk& ask, const std::string& reason) {
   return {.kind = Kind::lost,
-          .why = "job " + to_string(ask.job) + " is not held under fence " + std::to_string(ask.fence) + " any more" +
+          .why = "job " + to_string(ask.job) + " is no longer held under fence " + std::to_string(ask.fence) +
                  in_brackets(reason) + "; stop working on it"};
 }
 
@@ -96,7 +96,7 @@ auto EffectRunner::repeated(const EffectAsk& ask, Call call) -> decltype(call())
 
 Result<EffectAnswer> EffectRunner::run(const EffectAsk& ask) {
   if ((ask.options.in_doubt == InDoubt::probe) != static_cast<bool>(ask.options.probe))
-    return fail(Code::invalid, named(ask) + ": a probe and in_doubt = probe go together; give both or none");
+    return fail(Code::invalid, named(ask) + ": give both a probe and in_doubt = probe, or neither");
   const std::string call = fresh_id(runtime_);
   Active active(*this, call);
   Result<EffectAnswer> answer = run_as(ask, call);
@@ -178,7 +178,7 @@ Result<EffectAnswer> EffectRunner::act(const EffectAsk& ask, const std::string& 
   if (!trusted(ask) || ask.stop.stop_requested()) {
     if (!again) {
       const Result<EffectAnswer> undone =
-          finish(ask, call, EffectEnd::none, EffectReport::none("it was not begun in time"));
+          finish(ask, call, EffectEnd::none, EffectReport::none("it did not begin in time"));
       if (!undone) return undone;
     }
     return trusted(ask) ? stopped(ask) : lost(ask, "its lease can no longer be trusted");
@@ -216,9 +216,8 @@ Result<EffectAnswer> EffectRunner::doubt(const EffectAsk& ask, const std::string
   std::vector<LogField> about = fields(ask);
   about.push_back({"message", why});
   log_.warn("effect_in_doubt", std::move(about));
-  return EffectAnswer{
-      .kind = Kind::in_doubt,
-      .why = named(ask) + " may have happened" + in_brackets(why) + "; it is repeated at the next call"};
+  return EffectAnswer{.kind = Kind::in_doubt,
+                      .why = named(ask) + " may have happened" + in_brackets(why) + "; the next call repeats it"};
 }
 
 Result<EffectAnswer> EffectRunner::finish(const EffectAsk& ask, const std::string& call, EffectEnd end,
@@ -248,21 +247,21 @@ Result<EffectAnswer> EffectRunner::finish(const EffectAsk& ask, const std::strin
     log_.warn("effect_not_recorded", std::move(about));
   }
   if (!reply)
-    return fail(done ? Code::in_doubt : reply.error().code,
-                named(ask) + (done ? " happened, and that" : " was begun, and its end") +
-                    " could not be recorded: " + reply.error().message);
+    return fail(done ? Code::in_doubt : reply.error().code, named(ask) +
+                                                                (done ? " happened, but that" : " began, but its end") +
+                                                                " could not be recorded: " + reply.error().message);
   if (reply->refusal) return lost(ask, std::string(to_string(reply->refusal->reason)));
   if (end == EffectEnd::held) return held(ask, report.why);
   log_.info(done ? "effect_done" : "effect_none", fields(ask));
   if (!done)
     return EffectAnswer{.kind = Kind::none,
-                        .why = named(ask) + " did not happen" + in_brackets(report.why) + "; it can be tried again"};
+                        .why = named(ask) + " did not happen" + in_brackets(report.why) + "; try again"};
   return EffectAnswer{.kind = Kind::done, .result = std::move(report.result), .exit_status = report.exit_status};
 }
 
 EffectAnswer EffectRunner::held(const EffectAsk& ask, const std::string& why) {
   std::vector<LogField> about = fields(ask);
-  about.push_back({"message", why.empty() ? "an earlier call did not say how it ended" : why});
+  about.push_back({"message", why.empty() ? "an earlier call did not report how it ended" : why});
   log_.warn("effect_held", std::move(about));
   const std::string command = "'fenceline effects resolve " + to_string(ask.job) + " " + ask.name;
   return {.kind = Kind::held,
@@ -271,7 +270,7 @@ EffectAnswer EffectRunner::held(const EffectAsk& ask, const std::string& why) {
 }
 
 EffectAnswer EffectRunner::stopped(const EffectAsk& ask) {
-  return {.kind = Kind::stopped, .why = named(ask) + " was not begun: this run was told to stop"};
+  return {.kind = Kind::stopped, .why = named(ask) + " did not begin: this run was told to stop"};
 }
 
 Result<std::string> as_result(Result<EffectAnswer> answer) {

@@ -10,7 +10,7 @@ namespace fenceline {
 namespace {
 
 constexpr std::string_view kAllowed =
-    "use END=OUTCOME with END 1 to 255, signal, timeout or other, and OUTCOME fail, dead, later or done";
+    "use EXIT=OUTCOME, where EXIT is 1 to 255, signal, timeout or other, and OUTCOME is fail, dead, later or done";
 
 std::optional<OutcomeKind> parse_outcome(std::string_view text) {
   if (text == "fail") return OutcomeKind::failed;
@@ -45,7 +45,7 @@ Result<EndPolicy> EndPolicy::parse(const std::vector<std::string>& rules) {
     const auto end = equals == std::string::npos ? std::nullopt : parse_end(text.substr(0, equals));
     const auto outcome = equals == std::string::npos ? std::nullopt : parse_outcome(text.substr(equals + 1));
     if (!end || !outcome)
-      return fail(Code::invalid, "'" + as_text(rule, 40) + "' says nothing about an end; " + std::string(kAllowed));
+      return fail(Code::invalid, "'" + as_text(rule, 40) + "' does not describe an exit; " + std::string(kAllowed));
     policy.rules_[*end] = *outcome;
   }
   return policy;

@@ -82,7 +82,7 @@ void HeldLock::request_stop() const { state_->stop.request_stop(); }
 
 Result<HeldLock> HeldLock::enter() const {
   if (over_ || !parts_->holdings.enter(*state_))
-    return fail(Code::lost, "lock " + resource() + " is not held any more: it cannot be entered again");
+    return fail(Code::lost, "lock " + resource() + " is no longer held, so it cannot be entered again");
   return HeldLock(*parts_, state_);
 }
 
@@ -126,7 +126,7 @@ Result<void> HeldLock::release() {
                                            {"message", released.error().message}});
   if (state_->options.on_release_error == OnReleaseError::ignore) return {};
   return fail(released.error().code,
-              "lock " + state_->resource() + " could not be released, and ends by itself: " + released.error().message);
+              "lock " + state_->resource() + " could not be released and will expire: " + released.error().message);
 }
 
 }  // namespace fenceline

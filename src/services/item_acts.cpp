@@ -16,11 +16,11 @@ Error refusal_error(const ItemRefusal& refusal, const std::string& ns) {
     return {Code::not_found, "no job " + id + " in namespace " + ns + "; 'fenceline jobs' lists them"};
   if (refusal.reason == Reason::finished)
     return {Code::conflict,
-            "item " + id + " is finished; a dead or cancelled one goes on with: fenceline job retry " + id};
+            "item " + id + " is finished; to run a dead or cancelled one again: fenceline job retry " + id};
   if (refusal.reason == Reason::effect_in_doubt)
     return {Code::conflict, "item " + id + " waits for an effect that may have happened; 'fenceline job explain " + id +
                                 "' names it and how to resolve it"};
-  return {Code::lost, "the work on item " + id + " is over: it is under fence " + std::to_string(refusal.current) +
+  return {Code::lost, "the work on item " + id + " is over: its fence is " + std::to_string(refusal.current) +
                           " now, " + std::string(meaning_of(refusal.reason)) + "; stop working on it"};
 }
 
@@ -74,8 +74,8 @@ Result<ItemReport> ItemActs::look(const JobId& id) {
   Result<std::optional<KnownPipeline>> pipeline = read_pipeline(store_, ns_, report.item.job.queue);
   if (!pipeline) return std::unexpected(pipeline.error());
   if (!*pipeline)
-    return fail(Code::conflict, "job " + to_string(id) + " is of queue " + report.item.job.queue +
-                                    ", which has no pipeline; 'fenceline pipeline show' lists those that there are");
+    return fail(Code::conflict, "job " + to_string(id) + " is in queue " + report.item.job.queue +
+                                    ", which has no pipeline; 'fenceline pipeline show' lists the pipelines");
   report.spec = std::move((*pipeline)->spec);
   Result<ItemNow> now_item = item_now(report.item);
   if (!now_item) return std::unexpected(now_item.error());
@@ -86,8 +86,7 @@ Result<ItemReport> ItemActs::look(const JobId& id) {
 Result<ItemReport> ItemActs::change(const JobId& id, const Act& act, std::optional<Fence> fence, const Decide& decide) {
   if (!is_persons_name(act.actor))
     return fail(Code::invalid,
-                "'" + act.actor +
-                    "' is nobody's name: it is empty or has blanks at an end, and who approves is known by the name");
+                "'" + act.actor + "' is not a valid approver name: it is empty, or begins or ends with a space");
   bool doubted = false;  // a try may have happened whose reply was lost
   for (int n = 0; n < kDecisions; ++n) {
     if (n > 0 && !runtime_.sleep_for(kDecisionPause * n, stop_)) break;
@@ -132,8 +131,8 @@ Result<ItemReport> ItemActs::approve(const JobId& id, std::optional<std::int64_t
   return change(id, act, {}, [&](const PipelineSpec& spec, const ItemNow& item, WallTime now) -> MaybeStep {
     if (!generation) generation = item.record.generation;
     if (*generation != item.record.generation)
-      return fail(Code::conflict, "it is in generation " + std::to_string(item.record.generation) + " by now, not " +
-                                      std::to_string(*generation) + ": it left its gate since you looked; look again");
+      return fail(Code::conflict, "it is in generation " + std::to_string(item.record.generation) + " now, not " +
+                                      std::to_string(*generation) + ": it moved on since you looked; look again");
     return approved(spec, item, act.actor, act.reason, now);
   });
 }

@@ -241,11 +241,11 @@ std::string LockAsker::for_how_long() const {
 
 Error LockAsker::why_not() const {
   const std::string lock = "lock " + options_.names.front();
-  if (stop_.stop_requested()) return {Code::held, lock + " was not obtained: the request was cancelled"};
-  if (error_) return {error_->code, lock + " cannot be had: " + error_->message};
-  if (late_ || !held_) return {Code::unavailable, lock + " was granted too late to be used: the store is slow"};
+  if (stop_.stop_requested()) return {Code::held, lock + " was not acquired: the request was cancelled"};
+  if (error_) return {error_->code, lock + " cannot be acquired: " + error_->message};
+  if (late_ || !held_) return {Code::unavailable, lock + " was granted too late to use: the store is slow"};
   const std::string which = "lock " + held_->resource;
-  if (held_->reason == Reason::turn) return {Code::held, which + " is free, but others wait for it"};
+  if (held_->reason == Reason::turn) return {Code::held, which + " is free, but others are waiting for it"};
   if (held_->reason == Reason::barred)
     return {Code::held,
             which + " is kept" + for_how_long() + " after its last holder, fence " + std::to_string(held_->fence)};

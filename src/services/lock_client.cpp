@@ -39,7 +39,7 @@ Result<HeldLock> LockClient::acquire(const LockOptions& asked, std::stop_token s
   if (!options.holder.empty()) {
     if (const LockStatePtr in_the_way = parts.holdings.find_in_the_way(options))
       return fail(Code::refused, "lock " + options.names.front() + " would wait for itself: its holder has " +
-                                     in_the_way->resource() + " in another way; release that first");
+                                     in_the_way->resource() + " in another mode; release that first");
     const LockStatePtr has = parts.holdings.find(options.holder, options.names);
     if (has && parts.holdings.enter(*has)) return HeldLock(parts, has);
   }
@@ -55,8 +55,8 @@ Result<HeldLock> LockClient::acquire(const LockOptions& asked, std::stop_token s
     if (!stop.stop_requested()) parts.counts.contended += 1;
     parts.counts.not_obtained += 1;
     return fail(Code::held, "lock " + options.names.front() +
-                                (stop.stop_requested() ? " was not obtained: the request was cancelled"
-                                                       : " is held, or waited for, by this process"));
+                                (stop.stop_requested() ? " was not acquired: the request was cancelled"
+                                                       : " is already held or awaited by this process"));
   }
 
   Result<LockStatePtr> obtained = LockAsker(parts, options, turn, deadline, stop).ask();

@@ -63,13 +63,14 @@ Result<void> check_sharing(const LockOptions& options) {
   const bool rests = options.hold_at_least > Duration{0} || options.delay > Duration{0};
   if (options.pattern == LockPattern::loop && rests)
     return fail(Code::invalid,
-                "a loop holds its lock to the end of the window: it has neither a time to hold at least nor a delay");
+                "a loop holds its lock to the end of the window; it takes neither hold-at-least nor a delay");
   if (options.mode == LockMode::exclusive) return {};
   if (options.pattern == LockPattern::loop)
     return fail(Code::invalid, "a loop is exclusive: its lock cannot be shared");
   if (options.hold_at_least > Duration{0})
-    return fail(Code::invalid, "a shared lock cannot be held at least for a time: it has no single holder");
-  if (options.delay > Duration{0}) return fail(Code::invalid, "a shared lock has no delay: it has no single holder");
+    return fail(Code::invalid, "a shared lock cannot have hold-at-least: it has no single holder");
+  if (options.delay > Duration{0})
+    return fail(Code::invalid, "a shared lock cannot have a delay: it has no single holder");
   return {};
 }
 

@@ -119,8 +119,8 @@ Result<ApplyReport> PipelineActs::apply(const PipelineSpec& spec, bool force, co
     if (!left.empty() && !force)
       return fail(Code::conflict,
                   "pipeline " + spec.name +
-                      " has items at stages that are not there any more, or not the first one as before: " +
-                      named_by_stage(left) + "; finish or move them first, or leave them behind with --force");
+                      " has items at stages that the new version removes, or that are no longer first: " +
+                      named_by_stage(left) + "; finish or move them first, or leave them where they are with --force");
     Result<PipelineRow> put = store_.put_pipeline(
         {.ns = ns_, .name = spec.name, .spec = text, .revision = row == rows->end() ? 0 : row->revision, .act = act});
     if (!put) return std::unexpected(put.error());
@@ -147,11 +147,10 @@ Result<void> PipelineActs::remove(const std::string& name, bool force, const Act
   const Result<std::vector<Job>> jobs = unfinished(name, false, kUnfinished);
   if (!jobs) return std::unexpected(jobs.error());
   if (!jobs->empty() && !force)
-    return fail(
-        Code::conflict,
-        "pipeline " + name + " has " + std::to_string(jobs->size()) + " unfinished items, " +
-            to_string(jobs->front().id) +
-            " among them; finish or cancel them first, or leave them at their stages as plain jobs with --force");
+    return fail(Code::conflict,
+                "pipeline " + name + " has " + std::to_string(jobs->size()) + " unfinished items, " +
+                    to_string(jobs->front().id) +
+                    " among them; finish or cancel them first, or keep them as plain jobs with --force");
   const Result<PipelineRow> gone =
       store_.put_pipeline({.ns = ns_, .name = name, .spec = {}, .revision = row->revision, .act = act});
   if (!gone) return std::unexpected(gone.error());

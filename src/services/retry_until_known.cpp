@@ -22,7 +22,7 @@ AfterDoubt after_doubt(Code code) {
 Error error_after_doubt(Error error) {
   if (error.code == Code::in_doubt || after_doubt(error.code) == AfterDoubt::known) return error;
   return {Code::in_doubt,
-          error.message + "; an earlier try was not answered and may have happened: look before you repeat it"};
+          error.message + "; an earlier attempt got no reply and may have taken effect: check before you repeat it"};
 }
 
 Result<EnqueueReply> enqueue_until_known(Runtime& runtime, const std::stop_token& stop, JobStore& store,

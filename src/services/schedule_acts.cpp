@@ -54,13 +54,13 @@ bool cut_before_jobs(ChangeScheduleRequest& request) {
 }
 
 Error overtaken_in_doubt(const std::string& name) {
-  return {Code::in_doubt, "the answer got lost, and schedule " + name +
+  return {Code::in_doubt, "the reply was lost, and schedule " + name +
                               " was changed by somebody else since; look at it with 'fenceline schedule show " + name +
                               "' and 'fenceline trail'"};
 }
 
 Error cannot_read(const Error& error, const char* instead) {
-  return {error.code, error.message + "; as it cannot be read here, " + instead};
+  return {error.code, error.message + "; this program cannot read it, so " + instead};
 }
 
 }  // namespace
@@ -141,7 +141,8 @@ Result<void> ScheduleActs::settle(ChangeScheduleRequest& request, const Schedule
                             .to = std::min(now, kRunAtMost),
                             .fired = {},
                             .skipped = {}};
-    add_note(request.act, "what it was could not be read: its ticks since " + utc(row.resolved_to) + " are unknown");
+    add_note(request.act,
+             "its old definition could not be read: its ticks since " + utc(row.resolved_to) + " are unknown");
   }
   if (!schedule) return {};
   Result<PlannedStep> planned = plan_step(runtime_, store_, options_.ns, *schedule, now, StepEnd::now);
@@ -172,7 +173,7 @@ Result<bool> ScheduleActs::back_to(WallTime now, const ScheduleRow& row) {
   request.owner = owner_;
   request.place = options_.place;
   request.act = {.actor = "scheduler",
-                 .reason = "the clock went back from " + utc(row.resolved_to) + " to " + utc(now)};
+                 .reason = "the clock was set back from " + utc(row.resolved_to) + " to " + utc(now)};
   const Result<ChangeScheduleReply> moved =
       retry_until_known(runtime_, stop_, [&] { return store_.change_schedule(request); });
   if (!moved && moved.error().code != Code::conflict) return std::unexpected(moved.error());
@@ -268,18 +269,19 @@ Result<ScheduleRow> ScheduleActs::rewind(const std::string& name, WallTime to, c
     if (row == nullptr) return std::unexpected(no_such_schedule(name, options_.ns));
     if (seen.doubtful) return std::unexpected(overtaken_in_doubt(name));
     const Result<KnownSchedule> schedule = known(*row);
-    if (!schedule) return std::unexpected(cannot_read(schedule.error(), "rewind it where it can, or edit it"));
+    if (!schedule)
+      return std::unexpected(cannot_read(schedule.error(), "rewind it with a program that can, or edit it"));
     if (to < row->counts_from)
-      return fail(Code::refused, "schedule " + name + " is what it is since " + utc(row->counts_from) +
-                                     ", and ticks before that were another one's; use that moment or a later one");
+      return fail(Code::refused, "schedule " + name + " has its current definition since " + utc(row->counts_from) +
+                                     ", and earlier ticks belong to another definition; use that time or a later one");
     if (to < row->bar)
       return fail(Code::refused, "schedule " + name + " remembers its ticks since " + utc(row->bar) +
-                                     " only; use that moment or a later one");
+                                     "; use that time or a later one");
     Result<std::optional<ChangeScheduleRequest>> back = take_back(store_, options_.ns, *schedule, to);
     if (!back) return std::unexpected(back.error());
     if (!*back)
       return fail(Code::refused, "no tick of schedule " + name + " after " + utc(to) +
-                                     " was skipped: there is nothing to open again; see 'fenceline schedule history " +
+                                     " was skipped, so there is nothing to reopen; see 'fenceline schedule history " +
                                      name + "'");
     request.change = ScheduleChange::rewind;
     request.to = (*back)->to;
@@ -302,7 +304,7 @@ Result<JobId> ScheduleActs::run(const std::string& name, const Act& act) {
     }
     if (row == nullptr) return std::unexpected(no_such_schedule(name, options_.ns));
     const Result<KnownSchedule> schedule = known(*row);
-    if (!schedule) return std::unexpected(cannot_read(schedule.error(), "run it where it can, or edit it"));
+    if (!schedule) return std::unexpected(cannot_read(schedule.error(), "run it with a program that can, or edit it"));
     if (!id) id = *parse_uuid(fresh_id(runtime_));
     request.change = ScheduleChange::run;
     request.job = job_of_tick(schedule->spec, name, std::chrono::floor<std::chrono::seconds>(now), *id);

@@ -43,7 +43,7 @@ class Road final : public ForwardingStore {
     ++changes;
     if (requests_lost > 0) {
       --requests_lost;
-      return fail(Code::in_doubt, "no answer in time");
+      return fail(Code::in_doubt, "no reply in time");
     }
     before_change();
     if (request.name == hard) return fail(Code::conflict, "schedule " + hard + " was changed");
@@ -51,7 +51,7 @@ class Road final : public ForwardingStore {
     Result<ChangeScheduleReply> reply = inner_.change_schedule(request);
     if (replies_lost == 0) return reply;
     --replies_lost;
-    return fail(Code::in_doubt, "no answer in time");
+    return fail(Code::in_doubt, "no reply in time");
   }
 };
 
@@ -312,12 +312,13 @@ TEST_F(ScheduleActsTest, S2_WhatCannotBeReadHereCanBeStoppedAndMended) {
   EXPECT_EQ(last_reason(), "because");
   for (const Error& error : {acts.rewind("s", kBegin, kAct).error(), acts.run("s", kAct).error()}) {
     EXPECT_EQ(error.code, Code::invalid);
-    EXPECT_NE(error.message.find("newer than this fenceline knows; update it; as it cannot be read here, "),
+    EXPECT_NE(error.message.find("newer than this fenceline knows; update it; this program cannot read it, so "),
               std::string::npos)
         << error.message;
   }
   EXPECT_EQ(must(acts.put("s", hourly(), kAct)).outcome, PutOutcome::changed);
-  EXPECT_EQ(last_reason(), "because; what it was could not be read: its ticks since 2026-11-16T10:30:00Z are unknown");
+  EXPECT_EQ(last_reason(),
+            "because; its old definition could not be read: its ticks since 2026-11-16T10:30:00Z are unknown");
   EXPECT_EQ(row().counts_from, kBegin + 3h);
   clock.advance(1h);
   step();

@@ -144,7 +144,7 @@ bool Scheduler::take_back_to(const KnownSchedule& known, WallTime now, const std
   change.request = fresh_id(runtime_);
   change.owner = options_.owner;
   change.place = options_.place;
-  change.act = {"scheduler", "the clock went back from " + utc_text(known.row.resolved_to) + " to " + utc_text(now)};
+  change.act = {"scheduler", "the clock was set back from " + utc_text(known.row.resolved_to) + " to " + utc_text(now)};
   change.timeout = std::min(kCallTimeout, options_.window);
   Instant asked;
   Result<ChangeScheduleReply> reply = sure(

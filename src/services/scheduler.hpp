@@ -3,7 +3,7 @@
 //
 // It knows no time but the store's, and keeps nothing that the store does not know: each step leads from where the
 // account stands, and is refused if it stands elsewhere. So a leader that was paused, or was replaced without noticing,
-// costs a call and nothing else. A step in doubt is sent again as it is; a step that was not taken is planned anew.
+// costs a call and nothing else. A step in doubt is sent again as it is; a step that was not taken is planned again.
 //
 // The store's clock may jump. Ahead: what is open by then fires or is skipped, as the schedule says. Back: ticks that
 // fired ahead of it stay, those that were skipped ahead of it are open again.

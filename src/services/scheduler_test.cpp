@@ -60,10 +60,10 @@ class ScheduleRoad final : public ForwardingStore {
     runtime_.sleep_for(1ms, {});
     if (what == Fate::refused) return fail(Code::unavailable, "the store is away");
     if (const auto refused = refuses.find(verb); refused != refuses.end()) return fail(refused->second, "no");
-    if (what == Fate::request_lost) return fail(Code::in_doubt, "no answer in time");
+    if (what == Fate::request_lost) return fail(Code::in_doubt, "no reply in time");
     Result<T> reply = body();
     runtime_.sleep_for(1ms, {});
-    if (what == Fate::reply_lost) return fail(Code::in_doubt, "no answer in time");
+    if (what == Fate::reply_lost) return fail(Code::in_doubt, "no reply in time");
     return reply;
   }
 

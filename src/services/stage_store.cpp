@@ -202,7 +202,7 @@ Result<SettleReply> StageStore::settle(const SettleRequest& request) {
   std::vector<Settlement> open = request.settlements;
   std::vector<Settlement> plain;
   for (int n = 0; !open.empty(); ++n) {
-    if (n == kDecisions) return fail(Code::unavailable, "items are changed by others all the time");
+    if (n == kDecisions) return fail(Code::unavailable, "too many concurrent changes to these items; try again");
     Result<std::vector<Settlement>> left = decide_and_send(request, **known, open, plain);
     if (!left) return std::unexpected(left.error());
     open = std::move(*left);
@@ -334,8 +334,8 @@ Result<std::string> StageStore::stage_of_new_job(const std::string& queue, const
   const Result<std::size_t> named = stage_named(spec, stage);
   if (!named) return std::unexpected(named.error());
   if (*named == 0) return std::string();
-  return fail(Code::conflict, "an item of pipeline " + spec.name + " begins at its first stage, " + spec.first().name +
-                                  "; leave --stage out, and move it on with: fenceline stage move ID --to " + stage);
+  return fail(Code::conflict, "an item of pipeline " + spec.name + " starts at its first stage, " + spec.first().name +
+                                  "; leave out --stage, then move it with: fenceline stage move ID --to " + stage);
 }
 
 Result<StepReply> StageStore::step_ticks(const StepRequest& request) {

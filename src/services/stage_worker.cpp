@@ -41,7 +41,7 @@ Result<KnownPipelines> fit_to_stage(Runtime& runtime, Store& store, WorkerOption
   if (stored.size() > 1)
     return fail(Code::invalid,
                 "stage '" + options.stage +
-                    "' is the first one of one of these queues and not of another; start a worker for each");
+                    "' is the first stage of some of these queues and not of others; start one worker for each queue");
   return known;
 }
 

@@ -30,7 +30,7 @@ Result<void> check_options(const WorkerOptions& options) {
     return fail(Code::invalid, "prefetch must be 0 to 500");
   if (options.drain_grace < Duration{0}) return fail(Code::invalid, "drain grace must not be negative");
   if (options.orders_every <= Duration{0})
-    return fail(Code::invalid, "the pause between two questions for orders must be positive");
+    return fail(Code::invalid, "the interval between checks for orders must be positive");
   return {};
 }
 

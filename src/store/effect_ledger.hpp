@@ -133,9 +133,9 @@ class EffectLedger {
   // Ends the intent of this call. A repeat of the same end is ok. A job that waits for it, and nothing else, is ready
   // again in its old place when its effect is known to be done or none after all; `held` makes a running job wait; one
   // that waits for an effect already, waits for this one too; any other stays as it is, also one that waits for a gate.
-  // An effect that an operator called none and that nobody has begun since is done all the same if its own call says so
-  // under the job's newest fence; that stands in the trail as effect_resolved by the actor "worker", once. Errors:
-  // invalid, full.
+  // An effect that an operator called none and that nobody has begun since is done all the same if its own call
+  // reported so under the job's newest fence; that stands in the trail as effect_resolved by the actor "worker", once.
+  // Errors: invalid, full.
   virtual Result<FinishEffectReply> finish_effect(const FinishEffectRequest& request) = 0;
 
   // An operator says what became of an effect in doubt. Its job, if it waits for that one and nothing else, is ready

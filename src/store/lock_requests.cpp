@@ -54,11 +54,12 @@ Result<void> check_request(const AcquireRequest& request) {
   if (auto ok = check_note("pattern", request.pattern); !ok) return ok;
   if (auto ok = check_note("place", request.place); !ok) return ok;
   if (request.to_its_end && (request.hold_at_least > Duration{0} || request.delay > Duration{0}))
-    return fail(Code::invalid, "a lock that is held to its end needs neither a time to be held at least nor a delay");
+    return fail(Code::invalid,
+                "a loop lock is held to the end of its window; it takes neither hold-at-least nor a delay");
   if (request.mode == LockMode::exclusive) return {};
   if (request.slots > 1) return fail(Code::invalid, "a lock is shared or has slots, not both");
   if (request.to_its_end || request.hold_at_least > Duration{0} || request.delay > Duration{0})
-    return fail(Code::invalid, "a shared lock is not held to its end or at least for some time, and has no delay");
+    return fail(Code::invalid, "a shared lock takes neither a loop window nor hold-at-least nor a delay");
   return {};
 }
 

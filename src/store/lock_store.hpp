@@ -101,9 +101,9 @@ struct LockHolding {
 
 // Why a word of a holder was not accepted. Reasons, in the order in which they are looked for:
 //   not_found    no such resource is known in this namespace: never held, or free for long (current is 0)
-//   superseded   its newest fence is another one
+//   superseded   its newest fence is a different one
 //   other_owner  the fence is the newest, but was granted to someone else
-//   to_its_end   it is held to its end: it can be neither renewed nor released
+//   to_its_end   it is held to the end of its window: it can be neither renewed nor released
 //   released     (renew only) it was released
 //   expired      (renew only) the lease ran out; nobody took over yet
 struct LockRefusal {

@@ -40,13 +40,13 @@ Result<void> check_change(const ItemChange& change, const std::string& owner) {
   if (change.revision < 0) return fail(Code::invalid, "a revision is 0 or more");
   if (change.fence && owner.empty()) return fail(Code::invalid, "a holder's change needs its owner");
   if (change.fence && change.only)
-    return fail(Code::invalid, "a holder's change has no state that it rests on: its job runs");
+    return fail(Code::invalid, "a holder's change names no expected state: its job is running");
   if (!change.fence && change.place && !change.place->result.empty())
-    return fail(Code::invalid, "a result is of a delivery: a person's change has none");
+    return fail(Code::invalid, "only a delivery has a result; a person's change has none");
   if (change.place)
     if (auto ok = check_place(*change.place); !ok) return ok;
   if (!change.about.empty())
-    if (auto ok = check_key("what an act is about", change.about); !ok) return ok;
+    if (auto ok = check_key("the subject of an act", change.about); !ok) return ok;
   return first_error(check_text("a record", change.record, 1, kItemBytesMax), check_name("act", change.act),
                      check_act({.actor = "someone", .reason = change.reason}));
 }

@@ -36,7 +36,7 @@ enum class Reason {
 };
 
 std::string_view to_string(Reason reason);
-// What it says to people, to follow a colon: "it waits for an effect that may have happened".
+// What it says to people, to follow a colon: "it waits for an effect that is in doubt".
 std::string_view meaning_of(Reason reason);
 // A word that is not known is `other`: a refusal stays one, whatever it was for.
 Reason reason_from(std::string_view word);

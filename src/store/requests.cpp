@@ -179,14 +179,14 @@ Result<void> check_request(const RecordRequest& request) {
   if (auto ok = first_error(check_name("namespace", request.ns), check_size(request.notes.size(), "notes")); !ok)
     return ok;
   for (const Note& note : request.notes) {
-    if (note.fence < 1) return fail(Code::invalid, "fence must be at least 1: no grant has another");
+    if (note.fence < 1) return fail(Code::invalid, "fence must be at least 1, as every grant's is");
     if (note.log.size() > kLogBytesMax || note.log_at < 0 || note.log_at > kLogAtMost)
       return fail(Code::invalid, "log is too long; at most 1 MiB, from 0 to 2^53 of its delivery");
     if (!note.progress) continue;
     if (note.progress->percent < 0 || note.progress->percent > 100)
       return fail(Code::invalid, "progress must be 0 to 100");
     if (note.progress->note.size() > kNoteBytesMax || !is_valid_utf8(note.progress->note))
-      return fail(Code::invalid, "the word on progress must have at most 1024 bytes of UTF-8");
+      return fail(Code::invalid, "the progress note must have at most 1024 bytes of UTF-8");
   }
   return {};
 }
@@ -248,7 +248,7 @@ Result<void> check_request(const BeginEffectRequest& request) {
   if (request.actor.size() > kEffectActorBytesMax || !is_valid_utf8(request.actor))
     return fail(Code::invalid, "actor must have at most 256 bytes of UTF-8");
   if (!request.dead_call.empty() && request.dead_call == request.call)
-    return fail(Code::invalid, "a call cannot be gone and begin again");
+    return fail(Code::invalid, "a call cannot both give up and begin again");
   return first_error(check_name("namespace", request.ns), check_effect_name(request.name),
                      check_id("call", request.call));
 }
@@ -266,7 +266,7 @@ Result<void> check_request(const ResolveEffectRequest& request) {
   if (request.result.size() > kEffectResultBytesMax)
     return fail(Code::invalid, "the result of an effect is too large; at most 1 MiB");
   if (!request.done && !request.result.empty())
-    return fail(Code::invalid, "an effect that did not happen has no result");
+    return fail(Code::invalid, "an effect that did not happen cannot have a result");
   return first_error(check_name("namespace", request.ns), check_effect_name(request.name), check_act(request.act));
 }
 

@@ -31,7 +31,7 @@ Result<void> check_step(const TickStep& step, std::set<JobId>& jobs) {
   if (auto ok = check_schedule_name(step.schedule); !ok) return ok;
   if (step.revision < 1) return fail(Code::invalid, "a step needs the revision of its schedule");
   if (!in_range(step.from) || !in_range(step.to) || step.to <= step.from)
-    return fail(Code::invalid, "a step leads from one moment to a later one, up to the year 2200");
+    return fail(Code::invalid, "a step must lead from one instant to a later one, up to the year 2200");
   for (const FiredTick& fired : step.fired) {
     if (fired.tick <= step.from || fired.tick > step.to) return fail(Code::invalid, "a tick lies outside of its step");
     if (auto ok = check_job(fired.job); !ok) return ok;
@@ -113,18 +113,18 @@ Result<void> check_request(const ChangeScheduleRequest& request) {
     if (auto ok = check_step(*request.step, jobs); !ok) return ok;
   }
   if (puts != !request.spec.empty() || request.spec.size() > kScheduleSpecBytesMax || !is_valid_utf8(request.spec))
-    return fail(Code::invalid, "what a schedule is must have 1 to 131072 bytes of UTF-8");
+    return fail(Code::invalid, "a schedule's definition must have 1 to 131072 bytes of UTF-8");
   if (rewinds) {
     if (request.step) return fail(Code::invalid, "this change has no step");
     if (!in_range(request.to) || !in_range(request.from) || request.to >= request.from)
-      return fail(Code::invalid, "a schedule is moved back, to a moment before the one it stands at");
+      return fail(Code::invalid, "a schedule can only be moved back, to an instant before its current one");
     if (request.kept) {
       if (auto ok = check_range(*request.kept); !ok) return ok;
       if (request.kept->last > request.to)
-        return fail(Code::invalid, "what is kept lies before the moment that the schedule is moved back to");
+        return fail(Code::invalid, "ticks to keep lie before the instant that the schedule is moved back to");
     }
   }
-  if (runs != request.job.has_value()) return fail(Code::invalid, "a run has a job, and no other change has one");
+  if (runs != request.job.has_value()) return fail(Code::invalid, "only a run has a job, and it needs one");
   return runs ? check_job(*request.job) : Result<void>{};
 }
 

@@ -55,7 +55,7 @@ Finding class_finding(const StoreProfile& now, const StoreProfile& opened, const
   if (now.guarantee <= opened.guarantee) return finding;
   finding.status = FindingStatus::warning;
   finding.detail += std::string("; it was ") + letter(opened.guarantee) + " when the store was opened";
-  finding.why = "a crash of the server can take work that was acknowledged";
+  finding.why = "a server crash can lose acknowledged work";
   finding.remedy = remedy;
   return finding;
 }
@@ -63,26 +63,27 @@ Finding class_finding(const StoreProfile& now, const StoreProfile& opened, const
 Finding clock_finding(WallTime server, WallTime asked, WallTime answered, const std::string& remedy) {
   if (!is_sane(server))
     return {"clock", FindingStatus::bad, "the server's clock says " + utc_text(server), remedy,
-            "fences are made from it: far behind they are refused at gates, far ahead they are used up"};
+            "fences are derived from it: if it is far behind, gates refuse them; if it is far ahead, they run out"};
   const WallTime ours = asked + (answered - asked) / 2;
   const Duration apart = server > ours ? server - ours : ours - server;
   const std::string detail = "the server's clock and this machine's are " +
                              format_duration(std::chrono::duration_cast<std::chrono::milliseconds>(apart)) + " apart";
   if (apart <= kClocksApartMost + (answered - asked)) return {"clock", FindingStatus::ok, detail, ""};
-  return {"clock", FindingStatus::warning, detail, remedy,
-          "leases and schedules run on the server's: ticks come that much early or late, and fences of two stores do "
-          "not compare"};
+  return {
+      "clock", FindingStatus::warning, detail, remedy,
+      "leases and schedules follow the server's clock: ticks come that much early or late, and fences of two stores do "
+      "not compare"};
 }
 
 Finding round_trip_finding(std::vector<Duration> took, const std::string& remedy) {
-  check(!took.empty(), "there is a round trip to speak of");
+  check(!took.empty(), "the round trip can be measured");
   std::ranges::sort(took);
   const Duration middle = took[took.size() / 2];
   const std::string detail = in_milliseconds(middle) + " in the middle of " + std::to_string(took.size()) + ", " +
                              in_milliseconds(took.back()) + " at most";
   if (middle < kSlowRoundTrip) return {"round_trip", FindingStatus::ok, detail, ""};
   return {"round_trip", FindingStatus::warning, detail, remedy,
-          "each claim, renewal and settlement waits for one, and a renewal has a twentieth of the ttl"};
+          "each claim, renewal and settle waits for a round trip, and a renewal may take a twentieth of the ttl"};
 }
 
 }  // namespace fenceline

@@ -67,7 +67,7 @@ Exporter::Sent Exporter::send(const std::vector<Span>& batch, Duration timeout) 
   const std::int64_t rejected = std::min(rejected_spans(response->body), static_cast<std::int64_t>(batch.size()));
   sent_ += static_cast<std::int64_t>(batch.size()) - rejected;
   dropped_ += rejected;
-  if (rejected > 0) trouble("the collector took only some of them");
+  if (rejected > 0) trouble("the collector accepted only some of them");
   else in_trouble_ = false;
   return Sent::taken;
 }

@@ -97,7 +97,7 @@ TEST_P(EffectConformance, E2_WhoBeginsFirstActsAndIsKnownByItsIntent) {
   EXPECT_EQ(known.ended_at, std::nullopt);
   EXPECT_EQ(look(job.job.id).state, JobState::running);
   let_time_pass(kTtl);
-  EXPECT_TRUE(effect(job.job.id).in_doubt) << "nobody holds its job any more";
+  EXPECT_TRUE(effect(job.job.id).in_doubt) << "nothing holds its job any more";
 }
 
 TEST_P(EffectConformance, E1_ADoneEffectIsReplayedByteForByteUnderEveryLaterFence) {

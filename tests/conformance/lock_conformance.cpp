@@ -69,7 +69,7 @@ void LockConformance::withdrawn(const AcquireRequest& request) {
 
 LockRow LockConformance::lock_row(const std::string& resource) {
   std::optional<LockRow> row = must(store().lock("default", resource));
-  if (!row) throw std::runtime_error("nothing is known of lock " + resource);
+  if (!row) throw std::runtime_error("unknown lock " + resource);
   return *row;
 }
 

@@ -108,7 +108,7 @@ TEST(Manners, CtrlCIsHeardWhileAServerDoesNotAnswer) {
     running->signal(SIGINT);
     const Ended ended = running->wait();
     EXPECT_EQ(ended.status, 130) << words[0] << ": " << ended.err;
-    EXPECT_TRUE(one_line(ended.err) && ended.err.starts_with("fenceline: interrupted while postgres://me@127.0.0.1:"))
+    EXPECT_TRUE(one_line(ended.err) && ended.err.starts_with("fenceline: interrupted before postgres://me@127.0.0.1:"))
         << ended.err;
   }
   ::close(mute);

@@ -369,7 +369,7 @@ TEST_F(Guardian, WhatADeadGuardianLeavesBehindIsEndedByItsWorker) {
   const RunResult result = run(shell("setsid sleep 1000 & echo $! > " + path("grandchild") + "; echo $$ > " +
                                      path("child") + "; kill -9 $PPID; sleep 1000"));
   EXPECT_EQ(result.kind, OutcomeKind::failed);
-  EXPECT_EQ(result.error, "its guardian ended: killed by signal 9");
+  EXPECT_EQ(result.error, "its guardian process ended: killed by signal 9");
   EXPECT_FALSE(is_alive(pid_in("child")));
   EXPECT_FALSE(is_alive(pid_in("grandchild")));
 }

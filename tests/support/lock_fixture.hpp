@@ -75,12 +75,12 @@ class LockRoad final : public ForwardingStore {
     if (what == Fate::refused) return fail(Code::unavailable, "the store is away");
     if (what == Fate::request_lost) {
       runtime_.sleep_for(timeout, {});
-      return fail(Code::in_doubt, "no answer in time");
+      return fail(Code::in_doubt, "no reply in time");
     }
     Result<T> reply = body();
     if (what == Fate::reply_lost) {
       runtime_.sleep_for(timeout, {});
-      return fail(Code::in_doubt, "no answer in time");
+      return fail(Code::in_doubt, "no reply in time");
     }
     if (reply_takes > Duration{0}) runtime_.sleep_for(reply_takes, {});
     return reply;

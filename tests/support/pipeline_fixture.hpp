@@ -42,7 +42,7 @@ class ItemRoad final : public ForwardingStore {
     Result<ChangeItemsReply> reply = inner_.change_items(request);
     if (replies_lost == 0) return reply;
     --replies_lost;
-    return fail(Code::in_doubt, "no answer in time");
+    return fail(Code::in_doubt, "no reply in time");
   }
 };
 

@@ -97,7 +97,7 @@ Result<BeginEffectReply> MemoryStore::meet(Space& space, Entry& entry, const Beg
   if (effect.state == EffectState::none) {
     if (effect.call == request.call)
       return fail(Code::refused, "this call of effect " + request.name + " of job " + to_string(request.job) +
-                                     " has ended as none; begin again with a new one");
+                                     " ended without effect; begin again with a new call");
     effect.doubts = 0;
     begin(effect, request, now);
     return BeginEffectReply{.verdict = EffectVerdict::act};
@@ -181,7 +181,7 @@ Result<FinishEffectReply> MemoryStore::finish_effect(const FinishEffectRequest& 
       end_effect(space, *entry, effect, request.end == EffectEnd::done ? EffectState::done : EffectState::none, now,
                  changes);
       if (known_better)
-        note_act(request.ns, {"worker", "its own call says so"}, "effect_resolved",
+        note_act(request.ns, {"worker", "its own call reported so"}, "effect_resolved",
                  to_string(request.job) + " " + request.name + " done", now);
     }
   }
@@ -208,16 +208,15 @@ Result<void> MemoryStore::resolve_effect(const ResolveEffectRequest& request) {
       return fail(Code::refused, "effect " + request.name + of_job + " is not in doubt: it is " +
                                      std::string(to_string(effect.state)));
     if (!request.call.empty() && request.call != effect.call)
-      return fail(Code::refused,
-                  "effect " + request.name + of_job + " was begun again since by another call; look at it again");
+      return fail(Code::refused, "effect " + request.name + of_job + " was begun again by another call; look again");
     if (!in_doubt(*entry, effect, now))
-      return fail(Code::refused, "effect " + request.name + of_job +
-                                     " is not in doubt: its holder is at it; cancel the job first, or wait");
+      return fail(Code::refused,
+                  "effect " + request.name + of_job +
+                      " is not in doubt: its holder is still working on it; cancel the job first, or wait");
     if (keeps_slot(*entry, now) && entry->revoked->fence == effect.fence)
-      return fail(
-          Code::refused,
-          "effect " + request.name + of_job +
-              ": its holder may still be at it; wait until its worker has stopped, or its lease would have ended");
+      return fail(Code::refused,
+                  "effect " + request.name + of_job +
+                      ": its holder may still be running; wait until its worker has stopped or its lease has ended");
     effect.resolved_by = request.act.actor;
     effect.result = request.result;
     end_effect(space, *entry, effect, wanted, now, changes);

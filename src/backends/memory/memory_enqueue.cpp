@@ -78,15 +78,15 @@ Result<EnqueueReply> MemoryStore::enqueue(const EnqueueRequest& request) {
         const Job& job = there->job;
         if (job.queue != wanted.queue || there->first_stage != wanted.stage || job.payload != wanted.payload)
           return fail(Code::conflict,
-                      "job " + to_string(wanted.id) + " is there already with another queue, stage or payload");
+                      "job " + to_string(wanted.id) + " already exists with another queue, stage or payload");
         answer(wanted.id);
         continue;
       }
       if (const auto alias = space.aliases.find(wanted.id); alias != space.aliases.end()) {
         const Entry* holder = find_job(space, alias->second.holder);
         if (holder && (holder->job.queue != wanted.queue || !same_json(holder->job.payload, wanted.payload)))
-          return fail(Code::conflict, "job " + to_string(wanted.id) + " stands for job " + to_string(holder->job.id) +
-                                          ", which has another queue or payload");
+          return fail(Code::conflict, "job " + to_string(wanted.id) + " is an alias of job " +
+                                          to_string(holder->job.id) + ", which has another queue or payload");
         answer(alias->second.holder);
         continue;
       }
@@ -125,7 +125,7 @@ Result<BatchReply> MemoryStore::open_batch(const BatchRequest& request) {
   else if (age > kBatchRepeatableFor)
     return fail(Code::refused, "batch '" + request.name + "' was first seen " +
                                    format_duration(std::chrono::floor<std::chrono::hours>(age)) +
-                                   " ago and can be repeated for 24h; give this one another name");
+                                   " ago and can be repeated for 24h only; use another name");
   return BatchReply{place->second};
 }
 

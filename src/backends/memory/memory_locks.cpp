@@ -29,8 +29,8 @@ std::optional<Result<AcquireReply>> MemoryStore::granted_before(const Space& spa
   }
   if (found == 0) return std::nullopt;
   if (reply.grants.size() == request.names.size()) return reply;
-  return fail(Code::lost,
-              "the lease of " + request.names.front() + " that this request was granted has ended; ask anew");
+  return fail(Code::lost, "the lease of " + request.names.front() +
+                              " that this request got has ended; ask again with a new request");
 }
 
 Result<std::vector<Fence>> MemoryStore::mint_locks(const Space& space, const AcquireRequest& request,
@@ -84,7 +84,7 @@ Result<AcquireReply> MemoryStore::acquire(const AcquireRequest& request) {
   Space& space = spaces_[request.ns];
   const auto withdrawn = space.withdrawn.find({request.owner, request.request});
   if (withdrawn != space.withdrawn.end() && withdrawn->second > now.lease)
-    return fail(Code::refused, "this request was withdrawn; ask anew");
+    return fail(Code::refused, "this request was withdrawn; ask again with a new request");
   if (auto before = granted_before(space, request, now)) return std::move(*before);
 
   AcquireReply reply;

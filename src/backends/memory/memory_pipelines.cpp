@@ -49,13 +49,13 @@ Result<PipelineRow> MemoryStore::put_pipeline(const PutPipelineRequest& request)
     if (request.revision != (is_there ? row.revision : 0))
       return fail(Code::conflict, is_there
                                       ? "pipeline " + request.name + " has revision " + std::to_string(row.revision) +
-                                            " by now, not " + std::to_string(request.revision) + ": look at it again"
-                                      : "there is no pipeline " + request.name + " by now: look again");
+                                            " now, not " + std::to_string(request.revision) + ": look at it again"
+                                      : "there is no pipeline " + request.name + " any more: look again");
     const auto there =
         std::count_if(pipelines.begin(), pipelines.end(), [](const auto& one) { return !one.second.spec.empty(); });
     if (!is_there && there >= kPipelinesMax)
       return fail(Code::refused, "namespace " + request.ns + " has " + std::to_string(kPipelinesMax) +
-                                     " pipelines already: remove one first");
+                                     " pipelines, the most there can be; remove one first");
     row.spec = request.spec;
     row.revision += 1;
     row.changed_at = now.wall;

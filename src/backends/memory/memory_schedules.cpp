@@ -87,7 +87,7 @@ Result<StepReply> MemoryStore::step_ticks(const StepRequest& request) {
 Result<void> MemoryStore::check_change(const Schedule* schedule, const ChangeScheduleRequest& request, const Now& now) {
   const bool there = schedule && !schedule->row.removed;
   if (request.revision == 0)
-    return there ? fail(Code::conflict, "schedule " + request.name + " is there already") : Result<void>{};
+    return there ? fail(Code::conflict, "schedule " + request.name + " already exists") : Result<void>{};
   if (!there) return fail(Code::not_found, "there is no schedule " + request.name);
   if (schedule->row.revision != request.revision)
     return fail(Code::conflict, "schedule " + request.name + " was changed: its revision is " +
@@ -100,7 +100,7 @@ Result<void> MemoryStore::check_change(const Schedule* schedule, const ChangeSch
       return fail(Code::refused, "a tick of schedule " + request.name + " lies ahead of the store's clock");
     if (refused != Reason::none)
       return fail(Code::conflict,
-                  "schedule " + request.name + " stands elsewhere by now (" + std::string(to_string(refused)) + ")");
+                  "schedule " + request.name + " has moved on since (" + std::string(to_string(refused)) + ")");
   }
   return request.change == ScheduleChange::rewind ? check_rewind(*schedule, request) : Result<void>{};
 }

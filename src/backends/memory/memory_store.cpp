@@ -176,7 +176,7 @@ Result<void> MemoryStore::remove_namespace(const std::string& ns, const Act& act
 }
 
 StoreProfile MemoryStore::profile() const {
-  return {"memory", "memory:", GuaranteeClass::d, {"kept in memory: everything is gone with the process"}};
+  return {"memory", "memory:", GuaranteeClass::d, {"kept in memory: everything is lost when the process ends"}};
 }
 
 Result<std::vector<Finding>> MemoryStore::examine() {
@@ -184,7 +184,8 @@ Result<std::vector<Finding>> MemoryStore::examine() {
   std::size_t jobs = 0;
   for (const auto& [ns, space] : spaces_) jobs += space.jobs.size();
   return std::vector<Finding>{{"durability", FindingStatus::warning, std::to_string(jobs) + " jobs, kept in memory",
-                               "export FENCELINE_STORE=sqlite:fenceline.db", "everything is gone with the process"}};
+                               "export FENCELINE_STORE=sqlite:fenceline.db",
+                               "everything is lost when the process ends"}};
 }
 
 std::unique_ptr<Watch> MemoryStore::watch(const WatchRequest& request, std::function<void()> on_change) {

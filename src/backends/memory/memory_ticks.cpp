@@ -49,7 +49,7 @@ Reason MemoryStore::step_refusal(const Schedule* schedule, const TickStep& step,
 
 Result<void> MemoryStore::check_id_is_new(const Space& space, const NewJob& job) {
   if (space.jobs.contains(job.id) || space.aliases.contains(job.id))
-    return fail(Code::conflict, "job " + to_string(job.id) + " is there already");
+    return fail(Code::conflict, "job " + to_string(job.id) + " already exists");
   return {};
 }
 
@@ -112,11 +112,10 @@ void MemoryStore::skip(Schedule& schedule, const SkippedTicks& range, const Move
 
 Result<void> MemoryStore::check_rewind(const Schedule& schedule, const ChangeScheduleRequest& request) {
   const ScheduleRow& row = schedule.row;
-  if (row.resolved_to != request.from) return fail(Code::conflict, "schedule " + row.name + " stands elsewhere by now");
+  if (row.resolved_to != request.from) return fail(Code::conflict, "schedule " + row.name + " has moved on since");
   if (request.to < row.bar || request.to < row.counts_from)
     return fail(Code::refused,
-                "schedule " + row.name +
-                    " can be moved back to its last change, and to where its history begins, and no further");
+                "schedule " + row.name + " can be moved back only to its last change and to where its history begins");
   const TickRow* over = nullptr;  // the range that goes over `to`
   for (const auto& [tick, range] : schedule.ticks) {
     if (!range.fired() && tick <= request.to && range.last > request.to) over = &range;

@@ -51,11 +51,12 @@ Result<void> MemoryStore::order_worker(const OrderRequest& request) {
     Space* space = find_space(request.ns);
     const auto found = space ? space->workers.find(request.owner) : std::map<std::string, WorkerRow>::iterator{};
     if (!space || found == space->workers.end())
-      return fail(Code::not_found, "no worker " + request.owner + " is known; `fenceline workers list` shows them");
+      return fail(Code::not_found,
+                  "no worker " + request.owner + " is registered; `fenceline workers list` shows them");
     WorkerOrder& order = found->second.order;
     if (order == request.order) return {};
     if (order == WorkerOrder::stop)
-      return fail(Code::refused, "worker " + request.owner + " was told to stop: start another one");
+      return fail(Code::refused, "worker " + request.owner + " was told to stop; start another one");
     order = request.order;
     note_act(request.ns, request.act, "worker_" + std::string(to_string(order)), request.owner, now());
   }

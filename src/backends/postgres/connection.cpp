@@ -18,7 +18,7 @@ constexpr int kBinary = 1;
 ServerError connect_error(std::string_view words) {
   ServerError error{"08001", std::string(words.substr(0, words.find("\nLOCATION"))), ""};
   if (error.message.find("no password supplied") != std::string::npos)
-    return {"28P01", "it wants a password and none was given", ""};
+    return {"28P01", "it requires a password and none was given", ""};
   const std::size_t at = error.message.find("FATAL:  ");
   // Not believed for now is no reason to try again: whoever is there is not the one that was meant.
   if (at == std::string::npos && error.message.find("certificate") != std::string::npos) error.state = kNotBelieved;
@@ -56,9 +56,9 @@ Statement::Statement(std::string text) : sql(std::move(text)), name("fenceline_"
 Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Dsn& dsn, Instant deadline,
                                                         const std::stop_token& stop) {
   const auto failed = [&](const ServerError& error) {
-    return std::unexpected(stop.stop_requested() ? Error{Code::held, "interrupted while " + dsn.shown +
-                                                                         " did not answer; nothing was changed"}
-                                                 : error_of(error, dsn.shown));
+    return std::unexpected(stop.stop_requested()
+                               ? Error{Code::held, "interrupted before " + dsn.shown + " replied; nothing was changed"}
+                               : error_of(error, dsn.shown));
   };
   if (dsn.servers.empty()) {
     auto made = connect_to(clock, dsn, {}, deadline, stop);

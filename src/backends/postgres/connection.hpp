@@ -40,7 +40,7 @@ struct Step {
 struct Reply {
   enum class Fate {
     answered,   // committed; `rows` are of the last step
-    refused,    // rolled back, or the server ended the connection; see `error`
+    refused,    // rolled back, or the server closed the connection; see `error`
     not_sent,   // and never will be: the connection is of no use
     no_answer,  // sent: it may have happened, or not be safe yet. The connection is of no use
   };

@@ -70,10 +70,10 @@ Result<bool> take_own(const std::string& name, const std::string& value, Dsn& ds
     dsn.schema = value;
   } else if (name == "pooler") {
     if (value != "transaction" && value != "none")
-      return fail(Code::invalid, "the option pooler of the store is transaction or none");
+      return fail(Code::invalid, "the store's option pooler must be transaction or none");
     dsn.pooled = value == "transaction";
   } else if (name == "listen") {
-    if (value != "0" && value != "1") return fail(Code::invalid, "the option listen of the store is 0 or 1");
+    if (value != "0" && value != "1") return fail(Code::invalid, "the store's option listen must be 0 or 1");
     dsn.listens = value == "1";
   } else {
     return false;
@@ -110,7 +110,7 @@ Result<std::string> without_own(std::string_view url, Dsn& dsn) {
       is_known = is_known || *name == option->keyword;
     if (!is_known)
       return fail(Code::invalid, "the store's URL has an unknown option '" + printable(*name) +
-                                     "'; there is schema, pooler, listen, and what libpq knows, such as sslmode");
+                                     "'; use schema, pooler, listen, or an option of libpq such as sslmode");
     rest += separator;
     rest += pair;
     separator = '&';
@@ -197,16 +197,16 @@ Result<Dsn> parse_dsn(std::string_view url) {
     const char* from_environment = std::getenv("DATABASE_URL");
     if (!from_environment)
       return fail(Code::invalid,
-                  "the store 'postgres:' names no server and DATABASE_URL is not set; " + std::string(kForm));
+                  "the store 'postgres:' does not name a server and DATABASE_URL is not set; " + std::string(kForm));
     url = from_environment;
     if (url == kAlone || !is_postgres_url(url))
       return fail(Code::invalid, "DATABASE_URL is not the URL of a PostgreSQL server; " + std::string(kForm));
   }
   if (!is_postgres_url(url) || url.find('\0') != std::string_view::npos)
-    return fail(Code::invalid, "the store's URL is not understood; " + std::string(kForm));
+    return fail(Code::invalid, "the store's URL cannot be parsed; " + std::string(kForm));
   if (may_show_a_password(url))
     return fail(Code::invalid,
-                "the store's URL has no host, or an '@' where none belongs; in a password write @ as %40, / as %2F, ? "
+                "the store's URL has no host, or a misplaced '@'; in a password write @ as %40, / as %2F, ? "
                 "as %3F and # as %23");
   Dsn dsn;
   const Result<std::string> rest = without_own(url, dsn);
@@ -216,16 +216,16 @@ Result<Dsn> parse_dsn(std::string_view url) {
   const Options parsed(PQconninfoParse(rest->c_str(), &words), &PQconninfoFree);
   if (words) PQfreemem(words);
   if (!parsed)
-    return fail(
-        Code::invalid,
-        "the store's URL is not understood: is a character of the password not written as %XX? " + std::string(kForm));
+    return fail(Code::invalid,
+                "the store's URL cannot be parsed: a special character in the password must be written as %XX; " +
+                    std::string(kForm));
   for (const PQconninfoOption* option = parsed.get(); option->keyword; ++option) {
     if (option->val) dsn.options.emplace_back(option->keyword, option->val);
   }
   dsn.shown = shown(dsn);
   if (!take_servers(dsn))
     return fail(Code::invalid,
-                "the store's URL names another number of hosts than of ports; use "
+                "in the store's URL the number of ports must match the number of hosts; use "
                 "postgres://USER@HOST:PORT,HOST:PORT/DATABASE");
   return dsn;
 }

@@ -42,32 +42,32 @@ Error error_of(const ServerError& error, std::string_view shown_url) {
   if (state == "22023") return {Code::invalid, said};
   // The table itself keeps fences below their end, so that a claim need not look at each.
   if (state == "23514" && error.constraint == "fences_left")
-    return {Code::refused, "fences are used up: the last one is 2^53-1"};
+    return {Code::refused, "no fences are left: the largest is 2^53-1"};
   if (passes_by_itself(state)) return {Code::unavailable, at + " is busy: " + said};
   if (state == "53100") return {Code::full, at + " has no room: " + said};
   if (state.starts_with("53") || ends_the_connection(state) || is_of_a_shared_session(state))
     return {Code::unavailable, "cannot reach " + at + ": " + said};
   if (state == kNotBelieved)
-    return {Code::denied, at + " is not believed: " + said +
-                              "; look at sslmode and sslrootcert in the URL, and at the server's certificate"};
+    return {Code::denied, at + ": certificate verification failed: " + said +
+                              "; check sslmode and sslrootcert in the URL, and the server's certificate"};
   if (state.starts_with("28"))
-    return {Code::denied,
-            at + " did not let us in: " + said + "; set PGPASSWORD or ~/.pgpass, and look at the server's pg_hba.conf"};
+    return {Code::denied, at + " refused the connection: " + said +
+                              "; set PGPASSWORD or ~/.pgpass, and check the server's pg_hba.conf"};
   if (state == "42501")
-    return {Code::denied, at + ": " + said + "; the role needs the rights that docs/postgres.md lists"};
-  if (state == "3D000") return {Code::not_found, at + ": " + said + "; make it with createdb"};
+    return {Code::denied, at + ": " + said + "; the role needs the privileges that docs/postgres.md lists"};
+  if (state == "3D000") return {Code::not_found, at + ": " + said + "; create it with createdb"};
   if (is_one_of(state, {"22021", "22P05"}))
-    return {Code::invalid, "a text holds a NUL or is not valid UTF-8, which this store cannot keep"};
+    return {Code::invalid, "a text contains a NUL byte or is not valid UTF-8, which this store cannot keep"};
   if (is_one_of(state, {"3F000", "42P01", "42883"}))
     return {Code::not_found, at + " is not set up for this version (" + said + "); run: fenceline migrate"};
-  if (state == "25006") return {Code::refused, at + " is read-only, a standby perhaps; name the primary"};
+  if (state == "25006") return {Code::refused, at + " is read-only, perhaps a standby; name the primary"};
   if (state.starts_with("58") || state.starts_with("XX")) return {Code::broken, at + " failed: " + said};
   return {Code::refused, at + " said " + std::string(state) + ": " + said};
 }
 
 Error without_answer(CallKind kind, std::string_view shown_url) {
-  if (kind == CallKind::look) return {Code::unavailable, "no answer came from " + std::string(shown_url)};
-  return {Code::in_doubt, "the answer from " + std::string(shown_url) + " was lost: it may have happened"};
+  if (kind == CallKind::look) return {Code::unavailable, "no reply from " + std::string(shown_url)};
+  return {Code::in_doubt, "the reply from " + std::string(shown_url) + " was lost: the call may have taken effect"};
 }
 
 }  // namespace fenceline::postgres

@@ -35,7 +35,7 @@ TEST(PostgresErrors, AServerThatGoesAwayLeavesItOpenWhatHappened) {
 
 TEST(PostgresErrors, EachStateHasItsCode) {
   EXPECT_EQ(error_of({"23514", "words", "fences_left"}, kUrl),
-            (Error{Code::refused, "fences are used up: the last one is 2^53-1"}));
+            (Error{Code::refused, "no fences are left: the largest is 2^53-1"}));
   EXPECT_EQ(code_of_state("53100"), Code::full);
   EXPECT_EQ(code_of_state("53300"), Code::unavailable);
   EXPECT_EQ(code_of_state("28P01"), Code::denied);

@@ -59,7 +59,7 @@ std::string looks_at_and_drops_slot(const Dsn& dsn, const std::string& name) {
 Result<Finding> horizon_finding(Pool& pool, Duration held_most) {
   const Result<Rows> rows = pool.run(kHolder, {}, CallKind::look, kCallTimeout);
   if (!rows) return std::unexpected(rows.error());
-  if (rows->size() == 0) return Finding{"held_horizon", FindingStatus::ok, "nobody holds it", ""};
+  if (rows->size() == 0) return Finding{"held_horizon", FindingStatus::ok, "nothing holds it", ""};
   return decoded(pool.dsn(), [&]() -> Finding {
     const json holder = json::parse(rows->jsonb(0, 0));
     const std::optional<WallTime> since = optional_time_in(holder, "since");
@@ -75,7 +75,7 @@ Result<Finding> horizon_finding(Pool& pool, Duration held_most) {
             FindingStatus::warning,
             detail,
             remedy_for(pool.dsn(), kind, who),
-            "what finished since cannot be vacuumed: tables grow and claims become slow",
+            "rows that finished since then cannot be vacuumed: tables grow and claims become slow",
             since};
   });
 }

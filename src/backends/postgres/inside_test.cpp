@@ -178,9 +178,9 @@ TEST_F(Inside, AStaleFenceIsToldWhatBecameOfItsJob) {
   const Held taken = one_of_a();
   const Held newer = taken_over();
   set_clock(app_);
-  EXPECT_EQ(said(taken), "somebody else has the job now");
+  EXPECT_EQ(said(taken), "another worker has the job now");
   other_.must_ask("select complete(" + held(newer) + ")");
-  EXPECT_EQ(said(taken), "somebody else has done the job");
+  EXPECT_EQ(said(taken), "another worker has done the job");
   const Held cancelled = one_of_a();
   must(
       store_->cancel({.ns = "default", .ids = {*parse_uuid(cancelled.id)}, .request = "c", .act = {"ann", "because"}}));

@@ -72,7 +72,7 @@ Pool::Taken Pool::take_idle() {
 }
 
 Result<std::unique_ptr<Connection>> Pool::take(Instant deadline) {
-  if (::getpid() != pid_) return fail(Code::refused, "this store was opened before a fork; open it anew in the child");
+  if (::getpid() != pid_) return fail(Code::refused, "this store was opened before a fork; open it again in the child");
   for (;;) {
     Taken taken = take_idle();
     if (taken.more_idle) freed_->notify();  // an event wakes one of those who wait
@@ -86,8 +86,7 @@ Result<std::unique_ptr<Connection>> Pool::take(Instant deadline) {
       if (!made) drop(nullptr);
       return made;
     }
-    if (!freed_->wait_until(deadline))
-      return fail(Code::unavailable, "all connections to " + dsn_.shown + " are at work");
+    if (!freed_->wait_until(deadline)) return fail(Code::unavailable, "all connections to " + dsn_.shown + " are busy");
   }
 }
 

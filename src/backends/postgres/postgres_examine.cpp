@@ -30,9 +30,8 @@ Result<StoreProfile> profile_of(Pool& pool, Duration timeout) {
   StoreProfile profile{"postgres", pool.dsn().shown, GuaranteeClass::b, {}};
   const bool torn = rows->text(0, 0) == "off" || rows->text(0, 1) == "off";
   if (torn)
-    profile.reasons.push_back("fsync or full_page_writes is off: a crash of the server's machine may take everything");
-  if (commit == "off")
-    profile.reasons.push_back("synchronous_commit=off: a crash of the server takes the last commits");
+    profile.reasons.push_back("fsync or full_page_writes is off: a crash of the server's machine may lose everything");
+  if (commit == "off") profile.reasons.push_back("synchronous_commit=off: a server crash loses the last commits");
   if (torn || commit == "off") {
     profile.guarantee = GuaranteeClass::c;
     return profile;
@@ -133,7 +132,7 @@ Finding durability_finding(const Dsn& dsn, const json& facts) {
     if (text_in(facts, name) == "off")
       return {"durability", FindingStatus::bad, std::string(name) + "=off",
               set_for_server(dsn, {"fsync", "full_page_writes"}),
-              "a power cut at the server can leave nothing that can be read"};
+              "a power cut at the server can leave the database unreadable"};
   }
   return {"durability", FindingStatus::ok, "fsync=on", ""};
 }
@@ -142,7 +141,7 @@ Finding commit_finding(const Dsn& dsn, const json& facts) {
   const std::string value = text_in(facts, "synchronous_commit");
   if (value != "off") return {"synchronous_commit", FindingStatus::ok, value, ""};
   return {"synchronous_commit", FindingStatus::warning, "off", set_for_role(dsn, facts, "synchronous_commit", "on"),
-          "a crash of the server takes the last commits, though they were acknowledged"};
+          "a server crash loses the last commits, though they were acknowledged"};
 }
 
 Finding autovacuum_finding(const Dsn& dsn, const json& facts) {
@@ -159,7 +158,7 @@ Finding frozen_finding(const Dsn& dsn, const json& facts) {
   const std::string detail = std::to_string(age) + " since the oldest that is not frozen";
   if (age < 1'000'000'000) return {"transaction_ids", FindingStatus::ok, detail, ""};
   return {"transaction_ids", age < 1'800'000'000 ? FindingStatus::warning : FindingStatus::bad, detail,
-          psql_line(dsn, {"vacuum freeze"}), "at two thousand million the server takes no more writes"};
+          psql_line(dsn, {"vacuum freeze"}), "at two billion the server stops accepting writes"};
 }
 
 Finding connections_finding(const Dsn& dsn, const json& facts) {
@@ -172,22 +171,21 @@ Finding connections_finding(const Dsn& dsn, const json& facts) {
           look_then(psql_line(dsn, {"select usename, application_name, state, count(*) from pg_stat_activity group by "
                                     "1, 2, 3 order by 4 desc"}),
                     psql_line(dsn, {raise}) + " && sudo systemctl restart postgresql"),
-          "a worker that starts, or comes back after a break, is turned away, and its leases run out; a pooler "
+          "a worker that starts or reconnects is turned away, and its leases expire; a pooler "
           "(?pooler=transaction) needs fewer"};
 }
 
 Finding meta_finding(const json& facts) {
-  if (integer_in(facts, "floor") == 1) return {"meta", FindingStatus::ok, "the floor is there and in range", ""};
+  if (integer_in(facts, "floor") == 1) return {"meta", FindingStatus::ok, "the floor is present and in range", ""};
   return {"meta", FindingStatus::bad, "the floor is missing or out of range", kRestoreSteps,
-          "no lease can be granted: fences are made above the floor"};
+          "no lease can be granted, since every fence is above the floor"};
 }
 
 Finding depths_finding(const json& facts) {
   const std::int64_t rows = integer_in(facts, "depths");
   if (rows < kDepthRowsMost) return {"depths", FindingStatus::ok, std::to_string(rows) + " rows to add up", ""};
   return {"depths", FindingStatus::warning, std::to_string(rows) + " rows to add up, or more",
-          "fenceline work QUEUE -- CMD",
-          "whoever asks how many jobs wait adds them up each time, until a worker does for good"};
+          "fenceline work QUEUE -- CMD", "every query for queue depths adds them up again, until a worker folds them"};
 }
 
 // `listed`: the bytes of the files, if this role may know.
@@ -195,13 +193,13 @@ Finding wal_finding(const Dsn& dsn, const json& facts, std::optional<std::int64_
   const std::int64_t usual = 2 * integer_in(facts, "max_wal") + integer_in(facts, "wal_kept");
   const json slot = facts.value("slot", json());
   const std::int64_t kept = integer_in(slot, "bytes");
-  const std::string size = listed ? in_units(*listed) + " of WAL" : "how much WAL there is this role may not know";
-  const std::string why = "when the disk of the server is full, it takes no more writes";
+  const std::string size = listed ? in_units(*listed) + " of WAL" : "this role may not see how much WAL there is";
+  const std::string why = "when the server's disk is full, it accepts no more writes";
   if (kept > usual) {
     const std::string name = text_in(slot, "name");
     return {"wal_size", FindingStatus::warning,
             size + "; replication slot " + name +
-                (flag_in(slot, "in_use") ? " is behind by " : ", which nobody uses, keeps ") + in_units(kept),
+                (flag_in(slot, "in_use") ? " is behind by " : ", which is unused, keeps ") + in_units(kept),
             flag_in(slot, "in_use") ? psql_line(dsn, {"select * from pg_stat_replication"})
                                     : looks_at_and_drops_slot(dsn, name),
             why};
@@ -209,30 +207,29 @@ Finding wal_finding(const Dsn& dsn, const json& facts, std::optional<std::int64_
   if (const std::optional<WallTime> failed = optional_time_in(facts, "archive_failed"))
     return {"wal_size",
             FindingStatus::warning,
-            size + "; archive_command fails, so that all since is kept",
+            size + "; archive_command fails, so all WAL since then is kept",
             psql_line(dsn, {"select * from pg_stat_archiver"}),
             why,
             optional_time_in(facts, "archived")};
   if (listed.value_or(0) > 2 * usual)
-    return {"wal_size", FindingStatus::warning, size + ", more than max_wal_size says", psql_line(dsn, {"checkpoint"}),
-            why};
+    return {"wal_size", FindingStatus::warning, size + ", more than max_wal_size", psql_line(dsn, {"checkpoint"}), why};
   return {"wal_size", FindingStatus::ok, size, ""};
 }
 
 // `looked`: a Pooler, or less than 0.
 Finding pooler_finding(const Dsn& dsn, int looked, bool found_shared) {
-  if (looked < 0) return {"pooler", FindingStatus::ok, "not known: no further connection was to be had", ""};
+  if (looked < 0) return {"pooler", FindingStatus::ok, "not known: no further connection could be opened", ""};
   const auto pooler = static_cast<Pooler>(looked);
   const std::string cost =
-      "workers are not woken and look for work at times of their own, a lock is asked for each second, and each call "
-      "is planned anew";
+      "workers are not woken and poll for work, locks are polled each second, and each call "
+      "is planned again";
   if (dsn.pooled) return {"pooler", FindingStatus::ok, "in transaction mode, as the URL says: " + cost, ""};
   if (pooler != Pooler::transaction && !found_shared)
     return {"pooler", FindingStatus::ok,
-            pooler == Pooler::none ? "none" : "in session mode: a session each, as without", ""};
+            pooler == Pooler::none ? "none" : "in session mode: one session for each client, as without a pooler", ""};
   return {"pooler", FindingStatus::warning, "in transaction mode, and the URL does not say so",
           "export FENCELINE_STORE=" + shell_word(dsn.shown + "&pooler=transaction"),
-          "wake-ups go astray, so that jobs and locks wait longer than they need, and calls meet prepared statements "
+          "wake-ups get lost, so jobs and locks wait longer than needed, and calls meet prepared statements "
           "of others"};
 }
 
@@ -251,7 +248,7 @@ std::optional<std::string> index_statement(const std::string& drifted) {
 }
 
 Finding schema_finding(const Dsn& dsn, const Drift& drift) {
-  const std::string why = "verbs of the store fail, become slow, or do what nobody promised";
+  const std::string why = "calls to the store fail, become slow, or behave in unspecified ways";
   if (drift.others.empty() && drift.functions.empty())
     return {"schema", FindingStatus::ok, "as version " + std::to_string(kSchemaVersion) + " installed it", ""};
   if (drift.others.empty()) return {"schema", FindingStatus::bad, in_words(drift.functions), "fenceline migrate", why};
@@ -269,7 +266,7 @@ Result<Finding> said_by(Pool& pool, const std::string& name, const std::string& 
   const Result<Rows> rows =
       pool.run(Statement("select \"" + pool.dsn().schema + "\"." + function + "()"), {}, CallKind::look, kCallTimeout);
   if (!rows && rows.error().code == Code::denied)
-    return Finding{name, FindingStatus::ok, "not known: this role may not look", ""};
+    return Finding{name, FindingStatus::ok, "not known: this role may not see it", ""};
   if (!rows) return std::unexpected(rows.error());
   return decoded(pool.dsn(), [&] {
     const json found = json::parse(rows->jsonb(0, 0));
@@ -354,8 +351,8 @@ Result<std::vector<Finding>> PostgresStore::examine() {
                    class_finding(*profile, parts_->profile,
                                  durability.empty() ? remedy_of(*findings, "synchronous_commit") : durability));
   for (const auto& [name, function, why] :
-       {std::array{"schedules", "schedules_finding", "they fire nothing until the clock is there"},
-        std::array{"guards", "guards_finding", "a stale holder can write to the table, and nobody is told"}}) {
+       {std::array{"schedules", "schedules_finding", "they do not fire until the clock gets there"},
+        std::array{"guards", "guards_finding", "a stale holder can write to the table unnoticed"}}) {
     Result<Finding> said = said_by(pool, name, function, why);
     if (!said) return std::unexpected(said.error());
     findings->push_back(std::move(*said));

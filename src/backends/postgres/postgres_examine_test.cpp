@@ -143,7 +143,7 @@ TEST_F(PostgresExamine, WhoHoldsTheHorizonIsNamedAndEnded) {
   ASSERT_TRUE(run(found.remedy)) << found.remedy;
   EXPECT_EQ(must(postgres::horizon_finding(pool, 0s)).status, FindingStatus::warning) << "that was a look";
   ASSERT_TRUE(run(act_of(found))) << found.remedy;
-  EXPECT_TRUE(eventually([&] { return must(postgres::horizon_finding(pool, 0s)).detail == "nobody holds it"; }));
+  EXPECT_TRUE(eventually([&] { return must(postgres::horizon_finding(pool, 0s)).detail == "nothing holds it"; }));
 
   ASSERT_EQ(session()
                 ->script("begin; select txid_current(); prepare transaction 'it''s forgotten'", runtime_.now() + 30s)
@@ -163,7 +163,7 @@ TEST_F(PostgresExamine, ASlotThatNobodyUsesAndThatKeepsTheLogIsNamed) {
   for (int i = 0; i < 6; ++i) run_sql({"select pg_logical_emit_message(true, 'test', 'x')", "select pg_switch_wal()"});
   const Finding found = seen("wal_size");
   expect_whole(found);
-  EXPECT_NE(found.detail.find("replication slot forgotten, which nobody uses, keeps "), std::string::npos)
+  EXPECT_NE(found.detail.find("replication slot forgotten, which is unused, keeps "), std::string::npos)
       << found.detail;
   EXPECT_TRUE(run(found.remedy)) << found.remedy;
   EXPECT_NE(seen("wal_size").detail.find("forgotten"), std::string::npos) << "that was a look";
@@ -198,7 +198,7 @@ TEST_F(PostgresExamine, ConnectionsThatAreNearlyUsedUpAreAWarning) {
   ASSERT_GT(sessions.size(), 150u);
   const std::vector<Finding> findings = must(store->examine());
   expect_whole(named_in(findings, "connections"));
-  EXPECT_EQ(named_in(findings, "pooler").detail, "not known: no further connection was to be had");
+  EXPECT_EQ(named_in(findings, "pooler").detail, "not known: no further connection could be opened");
   sessions.clear();
   EXPECT_TRUE(eventually([&] { return named_in(must(store->examine()), "connections").status == FindingStatus::ok; }));
 }

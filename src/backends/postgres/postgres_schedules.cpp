@@ -196,7 +196,7 @@ Result<ChangeScheduleReply> PostgresStore::change_schedule(const ChangeScheduleR
         .text(request.owner)
         .text(request.place);
   } catch (const json::exception&) {
-    return fail(Code::invalid, "a text is not valid UTF-8, which this store cannot keep");
+    return fail(Code::invalid, "a text is not valid UTF-8, so this store cannot keep it");
   }
   const std::span<const TickStep> steps =
       request.step ? std::span<const TickStep>(&*request.step, 1) : std::span<const TickStep>{};

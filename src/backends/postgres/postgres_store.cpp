@@ -48,7 +48,7 @@ Result<std::vector<json>> PostgresStore::Parts::call(const std::string& verb, co
   try {
     text = request.dump();
   } catch (const json::exception&) {
-    return fail(Code::invalid, "a text is not valid UTF-8, which this store cannot keep");
+    return fail(Code::invalid, "a text is not valid UTF-8, so this store cannot keep it");
   }
   const Result<Rows> rows = pool.run(hot(pool.dsn().schema, verb, 2), Params().text(ns).jsonb(text), kind, timeout);
   if (!rows) return std::unexpected(rows.error());

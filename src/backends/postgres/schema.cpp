@@ -27,7 +27,7 @@ Result<std::optional<int>> version_of(Pool& pool, Duration timeout) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number < 1)
     return fail(Code::refused, "the schema " + pool.dsn().schema + " of " + pool.dsn().shown +
-                                   " is not one of fenceline; name another by ?schema=NAME");
+                                   " is not fenceline's; name another with ?schema=NAME");
   return number;
 }
 
@@ -35,7 +35,7 @@ Result<void> check_version(const Pool& pool, int version) {
   if (version == kSchemaVersion) return {};
   return fail(Code::refused, pool.dsn().shown + " has schema version " + std::to_string(version) +
                                  ", and this program knows " + std::to_string(kSchemaVersion) +
-                                 "; use a newer program");
+                                 "; use a newer fenceline");
 }
 
 // What came after the first stores were set up, in the order in which it came: `migrate` adds it to those that have all
@@ -149,7 +149,7 @@ Result<void> install(Pool& pool, const std::string& actor, Duration timeout) {
           ")"
           " then raise exception using errcode = 'FL002', message = 'the schema " +
           pool.dsn().schema +
-          " holds tables of somebody else; name a new one: ?schema=NAME'; end if;"
+          " contains other tables; name a new schema with ?schema=NAME'; end if;"
           " if not exists (select from pg_catalog.pg_namespace where nspname = " +
           literal + ") then create schema " + schema +
           "; end if; end $$;"
@@ -174,9 +174,9 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
   const auto missing = static_cast<std::size_t>(std::ranges::find(before, known->text(0, 1)) - before.begin());
   const bool adds = missing < kAdded.size();
   if (known->text(0, 1) != own_source().tables && !adds)
-    return fail(Code::refused, "the tables of " + pool.dsn().shown + " are of another build of version " +
+    return fail(Code::refused, "the tables of " + pool.dsn().shown + " are from another build of version " +
                                    std::to_string(kSchemaVersion) +
-                                   "; use that build, or set up a new one: ?schema=NAME");
+                                   "; use that build, or set up a new schema with ?schema=NAME");
   const Result<Drift> drift = drift_of(pool, wish.look);
   if (!drift) return std::unexpected(drift.error());
   if (!drift->others.empty())
@@ -201,7 +201,7 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
   for (std::size_t i = missing; i < kAdded.size(); ++i) tables += "tables of " + std::string(kAdded[i].what) + ", ";
   const std::string what = same   ? in_words(drift->functions)
                            : adds ? tables + "and functions"
-                                  : "functions of another build";
+                                  : "functions from another build";
   const Result<bool> mended = change_schema(pool, scripts, wish.actor, "store_mended", what, wish.change);
   if (!mended) return std::unexpected(mended.error());
   log.warn("store_mended", {{"what", what}});
@@ -209,7 +209,7 @@ Result<void> mend(Pool& pool, Log log, const SchemaWish& wish) {
   if (!left) return std::unexpected(left.error());
   if (!left->functions.empty())
     return fail(Code::refused, pool.dsn().shown + ": " + in_words(left->functions) +
-                                   "; drop what is not ours, and run: fenceline migrate");
+                                   "; drop what is not fenceline's, then run: fenceline migrate");
   return {};
 }
 

@@ -72,10 +72,10 @@ auto decoded(const Dsn& dsn, Read read) -> Result<decltype(read())> {
   try {
     return read();
   } catch (const WireFailure& failure) {
-    return fail(Code::broken, "the answer of " + dsn.shown + " is not understood: " + one_line(failure.what()) +
+    return fail(Code::broken, "the reply of " + dsn.shown + " cannot be understood: " + one_line(failure.what()) +
                                   "; run: fenceline doctor");
   } catch (const nlohmann::json::exception& failure) {
-    return fail(Code::broken, "the answer of " + dsn.shown + " is not understood: " + one_line(failure.what()) +
+    return fail(Code::broken, "the reply of " + dsn.shown + " cannot be understood: " + one_line(failure.what()) +
                                   "; run: fenceline doctor");
   }
 }

@@ -48,14 +48,14 @@ std::optional<Error> error_in(const pg_result* result) {
 Result<Answer> query(pg_conn* connection, const std::string& sql, const std::vector<Value>& values) {
   if (!connection) return fail(Code::refused, "the transaction is over");
   switch (PQtransactionStatus(connection)) {
-    case PQTRANS_INERROR: return fail(Code::refused, "the transaction has failed before; roll it back");
+    case PQTRANS_INERROR: return fail(Code::refused, "the transaction has already failed; roll it back");
     case PQTRANS_IDLE: return fail(Code::refused, "the transaction was ended by a statement; begin another one");
     default: break;
   }
   std::vector<const char*> pointers;
   for (const Value& value : values) {
     if (value && value->find('\0') != std::string::npos)
-      return fail(Code::invalid, "a text holds a NUL, which this store cannot keep");
+      return fail(Code::invalid, "a text contains a NUL byte, which this store cannot keep");
     pointers.push_back(value ? value->c_str() : nullptr);
   }
   Answer answer(PQexecParams(connection, sql.c_str(), static_cast<int>(pointers.size()), nullptr, pointers.data(),
@@ -109,7 +109,7 @@ std::string text_array(const std::vector<std::string>& texts) {
 Result<PostgresTransaction> PostgresTransaction::begin(pg_conn* connection, PostgresPlace place) {
   if (!connection) return fail(Code::invalid, "no connection was given");
   if (PQstatus(connection) == CONNECTION_OK && PQtransactionStatus(connection) != PQTRANS_IDLE)
-    return fail(Code::refused, "a transaction is open on this connection; commit it, or adopt it");
+    return fail(Code::refused, "this connection already has an open transaction; commit it, or adopt it");
   const Answer answer(PQexec(connection, "BEGIN"));
   if (!answer || PQresultStatus(answer.get()) != PGRES_COMMAND_OK)
     return fail(Code::unavailable, "cannot begin: " + one_line(PQerrorMessage(connection)));
@@ -157,7 +157,7 @@ Result<void> PostgresTransaction::commit() {
     return std::unexpected(postgres::without_answer(postgres::CallKind::change, kShown));
   if (auto error = error_in(answer.get())) return std::unexpected(std::move(*error));
   if (std::strcmp(PQcmdStatus(answer.get()), "COMMIT") != 0)
-    return fail(Code::refused, "the transaction had failed before: the server rolled it back");
+    return fail(Code::refused, "the transaction had already failed, so the server rolled it back");
   return {};
 }
 
@@ -234,7 +234,7 @@ Result<std::vector<JobId>> PostgresTransaction::enqueue_many(std::string_view qu
          unless_empty(job.traceparent), job.stage, place_.ns});
     if (!answer) return std::unexpected(answer.error());
     const std::optional<Uuid> id = parse_uuid(PQgetvalue(answer->get(), 0, 0));
-    if (!id) return fail(Code::broken, "the answer of the server is not understood; run: fenceline doctor");
+    if (!id) return fail(Code::broken, "the server's reply cannot be understood; run: fenceline doctor");
     ids.push_back(*id);
   }
   return ids;
@@ -256,7 +256,7 @@ Result<void> guarded(pg_conn* connection, std::string_view lock, Fence fence,
 
 Result<void> answer_of(pg_result* result) {
   const Answer answer(result);
-  if (!answer) return fail(Code::unavailable, "the server was not asked: the connection broke, or there is no memory");
+  if (!answer) return fail(Code::unavailable, "the request was not sent: the connection broke, or memory ran out");
   if (auto error = error_in(answer.get())) return std::unexpected(std::move(*error));
   return {};
 }

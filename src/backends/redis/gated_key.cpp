@@ -15,7 +15,8 @@ Result<void> check(const std::string& key, Fence fence) {
   if (key.empty() || key.size() > kGatedKeyBytesMax)
     return fail(Code::invalid, "a gated key has 1 to " + std::to_string(kGatedKeyBytesMax) + " bytes");
   if (fence < 1 || fence > kFenceMax)
-    return fail(Code::invalid, "fence " + std::to_string(fence) + " is none; use that of the grant, 1 to 2^53-1");
+    return fail(Code::invalid,
+                "fence " + std::to_string(fence) + " is not a fence; use the grant's fence, 1 to 2^53-1");
   return {};
 }
 
@@ -73,7 +74,8 @@ Result<GateAnswer> GatedKeys::set(const GatedSet& request) {
   std::int64_t expires = 0;
   if (request.expires) {
     expires = std::chrono::duration_cast<std::chrono::milliseconds>(*request.expires).count();
-    if (expires < 1) return fail(Code::invalid, "a value expires after a millisecond at least; give none to keep it");
+    if (expires < 1)
+      return fail(Code::invalid, "a value's expiry must be at least a millisecond; leave it out to keep the value");
   }
   return parts_->write(request.key, request.fence, request.by, "set", request.value, expires);
 }
@@ -91,7 +93,7 @@ Result<std::optional<Fence>> GatedKeys::remembered(const std::string& key) {
   if (answer->is_nil()) return std::nullopt;
   const std::optional<std::int64_t> fence = redis::whole_number(*answer);
   if (!fence || *fence < 1 || *fence > kFenceMax)
-    return fail(Code::invalid, one_line(memory_of(key)) + " is no memory of a gate");
+    return fail(Code::invalid, one_line(memory_of(key)) + " is not a gate's record");
   return fence;
 }
 

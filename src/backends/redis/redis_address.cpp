@@ -59,7 +59,7 @@ Result<std::string> read_password(const std::string& path) {
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!in.eof())
     return fail(Code::unavailable,
-                "the password_file of the store cannot be read, or is too large; look at its path and rights");
+                "the store's password_file cannot be read or is too large; check its path and permissions");
   text.resize(static_cast<std::size_t>(in.gcount()));
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   return text;
@@ -115,13 +115,14 @@ class Options {
       address_.connect_timeout = *duration;
     } else if (name == "ca" || name == "server_name") {
       if (!address_.tls)
-        return fail(Code::invalid, "the option " + name + " of the store is for TLS; write rediss:// in its URL");
+        return fail(Code::invalid, "the option " + name + " of the store needs TLS; use rediss:// in its URL");
       if (value.empty()) return fail(Code::invalid, "the option " + name + " of the store is empty");
       (name == "ca" ? address_.ca_file : address_.server_name) = value;
     } else {
-      return fail(Code::invalid,
-                  "the store's URL has an unknown option '" + printable(name) +
-                      "'; there is prefix, db, user, password_file, connect_timeout, and ca, server_name for rediss");
+      return fail(
+          Code::invalid,
+          "the store's URL has an unknown option '" + printable(name) +
+              "'; use prefix, db, user, password_file, connect_timeout, and with rediss also ca and server_name");
     }
     return {};
   }
@@ -157,7 +158,7 @@ Result<void> take_authority(std::string_view text, Address& address) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
            c == '_' || (is_six && (c == ':' || c == '%'));
   });
-  if (!is_host) return fail(Code::invalid, "the store's URL names no proper host; " + std::string(kForm));
+  if (!is_host) return fail(Code::invalid, "the store's URL does not name a valid host; " + std::string(kForm));
   if (rest.empty()) return {};
   const std::optional<int> port = rest.starts_with(':') ? number_up_to(rest.substr(1), 65535) : std::nullopt;
   if (!port || *port == 0)
@@ -177,11 +178,10 @@ bool may_show_a_password(std::string_view rest) {
 
 Result<void> take_network(std::string_view rest, Address& address, Options& options) {
   if (may_show_a_password(rest))
-    return fail(
-        Code::invalid,
-        "the store's URL has an '@' where none belongs; in a password write @ as %40, / as %2F, ? as %3F and # as %23");
+    return fail(Code::invalid,
+                "the store's URL has a misplaced '@'; in a password write @ as %40, / as %2F, ? as %3F and # as %23");
   if (rest.find('#') != std::string_view::npos)
-    return fail(Code::invalid, "the store's URL has a '#', which means nothing there; in a password write it as %23");
+    return fail(Code::invalid, "the store's URL has a '#', which is not allowed; in a password write it as %23");
   const std::size_t query = rest.find('?');
   const std::string_view place = rest.substr(0, query);
   const std::size_t slash = place.find('/');
@@ -198,7 +198,7 @@ Result<void> take_unix(std::string_view rest, Address& address, Options& options
   const std::size_t query = rest.find('?');
   const std::optional<std::string> path = decoded(rest.substr(0, query));
   if (!path || !path->starts_with('/') || path->size() < 2)
-    return fail(Code::invalid, "the store's URL names no socket by its whole path; use unix:/PATH");
+    return fail(Code::invalid, "the store's URL must name a socket by its absolute path; use unix:/PATH");
   if (path->size() > kSocketPathMost)
     return fail(Code::invalid, "the path of the store's socket is longer than 107 bytes, which the system allows");
   address.path = *path;
@@ -230,7 +230,7 @@ bool is_redis_url(std::string_view url) {
 
 Result<Address> parse_address(std::string_view url) {
   if (!is_redis_url(url) || url.find('\0') != std::string_view::npos)
-    return fail(Code::invalid, "the store's URL is not understood; " + std::string(kForm));
+    return fail(Code::invalid, "the store's URL cannot be parsed; " + std::string(kForm));
   Address address;
   Options options(address);
   address.tls = url.starts_with("rediss:");

@@ -135,7 +135,7 @@ Result<std::shared_ptr<Link>> Client::Calls::link(Instant deadline) {
       lock.lock();
       const bool is_ours = std::erase(waiting_, event.get()) > 0;
       lock.unlock();
-      if (is_ours) return std::unexpected(not_reached(options_.address.shown, "no connection in time"));
+      if (is_ours) return std::unexpected(not_reached(options_.address.shown, "connection timed out"));
       event->wait_until(Instant::max());  // it is about to be told
     }
     lock.lock();
@@ -154,7 +154,7 @@ Result<Value> Client::Calls::judge(Outcome& outcome, CallKind kind) const {
       if (outcome.value.is_error()) return std::unexpected(error_of(outcome.value, shown));
       return std::move(outcome.value);
     case Outcome::Fate::not_sent:
-      return std::unexpected(not_reached(shown, "the connection broke, or took nothing in time"));
+      return std::unexpected(not_reached(shown, "the connection broke, or a write timed out"));
     default: return std::unexpected(without_answer(kind, shown));
   }
 }
@@ -173,7 +173,7 @@ void Client::Calls::call(std::span<const Command> commands, CallKind kind, Durat
   const Instant deadline = now + timeout;
   const auto all_fail = [&](const Error& error) { std::fill(answers.begin(), answers.end(), std::unexpected(error)); };
   if (forks_so_far() != forks_)
-    return all_fail({Code::refused, "this store was opened before a fork; open it anew in the child"});
+    return all_fail({Code::refused, "this store was opened before a fork; open it again in the child"});
   Outcome one;
   std::vector<Outcome> many(commands.size() > 1 ? commands.size() : 0);
   std::vector<Command> again;
@@ -217,14 +217,14 @@ void Client::Calls::call(std::span<const Command> commands, CallKind kind, Durat
 
 Result<void> Client::Calls::send(Command command) {
   if (forks_so_far() != forks_)
-    return fail(Code::refused, "this store was opened before a fork; open it anew in the child");
+    return fail(Code::refused, "this store was opened before a fork; open it again in the child");
   std::shared_ptr<Link> used;
   {
     const std::lock_guard lock(mutex_);
     used = link_;
   }
   if (!used || !used->send(std::move(command), runtime_.now()))
-    return std::unexpected(not_reached(options_.address.shown, "there is no connection now"));
+    return std::unexpected(not_reached(options_.address.shown, "not connected"));
   return {};
 }
 

@@ -33,7 +33,7 @@ Tried open_socket(const Clock& clock, int family, const sockaddr* address, sockl
   if (::connect(socket.get(), address, size) == 0) return socket;
   if (errno != EINPROGRESS) return std::unexpected(std::string(std::strerror(errno)));
   if (!poll_until(clock, socket.get(), POLLOUT, deadline, stop))
-    return std::unexpected(std::string("no answer in time"));
+    return std::unexpected(std::string("no reply in time"));
   int error = 0;
   socklen_t error_size = sizeof error;
   ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &error_size);
@@ -90,7 +90,7 @@ Connection::~Connection() = default;
 Result<std::unique_ptr<Connection>> Connection::connect(const Clock& clock, const Address& address, Instant deadline,
                                                         const std::stop_token& stop) {
   const auto interrupted = [&] {
-    return fail(Code::held, "interrupted while " + address.shown + " did not answer; nothing was changed");
+    return fail(Code::held, "interrupted before " + address.shown + " replied; nothing was changed");
   };
   Tried tried =
       address.host.empty() ? open_unix(clock, address.path, deadline, stop) : open_tcp(clock, address, deadline, stop);
@@ -123,15 +123,19 @@ Result<void> Connection::shake_hands(const Address& address, Instant deadline, c
     // The other side shall hear why, too.
     const Result<bool> sent = send_encrypted();
     if (!done && done.error().code == Code::denied)
-      return fail(Code::denied, address.shown + " is not believed: " + one_line(done.error().message) +
-                                    "; look at ca= in the URL, and at the server's certificate and its name");
-    if (!done) return std::unexpected(not_reached(address.shown, done.error().message + "; does it speak TLS there?"));
+      return fail(Code::denied, address.shown + ": certificate verification failed: " + one_line(done.error().message) +
+                                    "; check ca= in the URL, and the server's certificate and its name");
+    if (!done)
+      return std::unexpected(
+          not_reached(address.shown, done.error().message + "; does the server speak TLS on that port?"));
     if (!sent) return std::unexpected(not_reached(address.shown, sent.error().message));
     if (*done && *sent) return {};
     if (!wait(static_cast<short>(*sent ? POLLIN : POLLIN | POLLOUT), deadline, stop))
-      return std::unexpected(not_reached(address.shown, "no answer to TLS in time"));
+      return std::unexpected(not_reached(address.shown, "the TLS handshake timed out"));
     const Result<std::size_t> got = receive(received_.data(), received_.size(), Duration{0});
-    if (!got) return std::unexpected(not_reached(address.shown, got.error().message + "; does it speak TLS there?"));
+    if (!got)
+      return std::unexpected(
+          not_reached(address.shown, got.error().message + "; does the server speak TLS on that port?"));
     came = *got;
   }
 }
@@ -162,11 +166,11 @@ Result<Value> Connection::call(const Command& command, Instant deadline, const s
   command.append_to(bytes);
   for (Result<bool> sent = write(bytes); !sent || !*sent; sent = write(bytes)) {
     if (!sent) return std::unexpected(sent.error());
-    if (!wait(POLLOUT, deadline, stop)) return fail(Code::unavailable, "it takes nothing in time");
+    if (!wait(POLLOUT, deadline, stop)) return fail(Code::unavailable, "write timed out");
   }
   for (;;) {
     const Duration left = deadline - clock_.now();
-    if (left <= Duration{0} || stop.stop_requested()) return fail(Code::in_doubt, "no answer in time");
+    if (left <= Duration{0} || stop.stop_requested()) return fail(Code::in_doubt, "no reply in time");
     answers_.clear();
     const Result<bool> came = read(answers_, left);
     for (Value& answer : answers_) {
@@ -223,7 +227,7 @@ Result<std::size_t> Connection::receive(char* room, std::size_t size, Duration a
   const ssize_t got = ::recv(socket_.get(), room, size, flags);
   if (got > 0) return static_cast<std::size_t>(got);
   if (got < 0 && must_wait(errno)) return 0;
-  return fail(Code::broken, got == 0 ? "the server ended the connection" : std::strerror(errno));
+  return fail(Code::broken, got == 0 ? "the server closed the connection" : std::strerror(errno));
 }
 
 Result<bool> Connection::read(std::vector<Value>& values, Duration at_most) {

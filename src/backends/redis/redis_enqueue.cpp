@@ -65,9 +65,9 @@ const NewJob& job_numbered(const std::vector<NewJob>& jobs, std::int64_t number)
 
 Error conflict_of(const NewJob& wanted, const std::string& why, const JobId& holder, std::int64_t state) {
   if (why == "id")
-    return {Code::conflict, "job " + to_string(wanted.id) + " is there already with another queue, stage or payload"};
+    return {Code::conflict, "job " + to_string(wanted.id) + " already exists with another queue, stage or payload"};
   if (why == "alias")
-    return {Code::conflict, "job " + to_string(wanted.id) + " stands for job " + to_string(holder) +
+    return {Code::conflict, "job " + to_string(wanted.id) + " is an alias of job " + to_string(holder) +
                                 ", which has another queue or payload"};
   if (state < 0 || state > static_cast<std::int64_t>(JobState::cancelled))
     throw WireFailure("a job has an unknown state");
@@ -135,7 +135,7 @@ Result<EnqueueReply> RedisStore::enqueue(const EnqueueRequest& request) {
     if (!*read) return std::unexpected(read->error());
     if (**read) return std::move(***read);
   }
-  return fail(Code::unavailable, "a unique key of these jobs was taken again and again in between; try again");
+  return fail(Code::unavailable, "too many concurrent changes to a unique key of these jobs; try again");
 }
 
 Result<BatchReply> RedisStore::open_batch(const BatchRequest& request) {
@@ -150,7 +150,7 @@ Result<BatchReply> RedisStore::open_batch(const BatchRequest& request) {
     const Duration age = duration_in(list_in(*answer, 2)[1]);
     return fail(Code::refused, "batch '" + request.name + "' was first seen " +
                                    format_duration(std::chrono::floor<std::chrono::hours>(age)) +
-                                   " ago and can be repeated for 24h; give this one another name");
+                                   " ago and can be repeated for 24h only; use another name");
   });
   if (!read) return std::unexpected(read.error());
   return std::move(*read);

@@ -24,26 +24,26 @@ struct Theirs {
 };
 constexpr std::array kTheirs = {
     Theirs{"LOADING", Code::unavailable, "is still loading its data", ""},
-    Theirs{"BUSY", Code::unavailable, "is busy with somebody's script",
-           "look with redis-cli SLOWLOG GET, end it with SCRIPT KILL or FUNCTION KILL"},
+    Theirs{"BUSY", Code::unavailable, "is busy with a script",
+           "find it with redis-cli SLOWLOG GET, end it with SCRIPT KILL or FUNCTION KILL"},
     Theirs{"TRYAGAIN", Code::unavailable, "is moving the keys", ""},
-    Theirs{"CLUSTERDOWN", Code::unavailable, "is a cluster that is down", "look with redis-cli CLUSTER INFO"},
-    Theirs{"NOREPLICAS", Code::unavailable, "has too few replicas that follow", "see min-replicas-to-write"},
+    Theirs{"CLUSTERDOWN", Code::unavailable, "is a cluster that is down", "check with redis-cli CLUSTER INFO"},
+    Theirs{"NOREPLICAS", Code::unavailable, "has too few connected replicas", "see min-replicas-to-write"},
     Theirs{"MASTERDOWN", Code::unavailable, "is a replica that has lost its primary", "name the primary"},
-    Theirs{"READONLY", Code::unavailable, "takes no writes, it is a replica", "name the primary"},
-    Theirs{"OOM", Code::full, "has no memory left, nothing was changed",
+    Theirs{"READONLY", Code::unavailable, "is a replica and does not accept writes", "name the primary"},
+    Theirs{"OOM", Code::full, "is out of memory; nothing was changed",
            "raise maxmemory, or make room with fenceline tidy"},
-    Theirs{"MISCONF", Code::full, "takes no writes, as it cannot save to its disk",
-           "look at its log and free its disk"},
-    Theirs{"NOPERM", Code::denied, "does not let this user do that", "give it the rights that docs/redis.md lists"},
-    Theirs{"NOAUTH", Code::denied, "wants a password", "put USER:PASSWORD@ into the URL, or name a password_file"},
-    Theirs{"WRONGPASS", Code::denied, "knows no such user and password, or the user is off",
-           "look at the URL's user and password"},
+    Theirs{"MISCONF", Code::full, "does not accept writes because it cannot save to disk",
+           "check its log and free disk space"},
+    Theirs{"NOPERM", Code::denied, "denied this user the command", "grant the permissions that docs/redis.md lists"},
+    Theirs{"NOAUTH", Code::denied, "requires a password", "put USER:PASSWORD@ into the URL, or name a password_file"},
+    Theirs{"WRONGPASS", Code::denied, "rejected the user and password, or the user is disabled",
+           "check the user and password in the URL"},
     Theirs{"MOVED", Code::refused, "is a Redis Cluster, which is not supported", "use a server that is not one"},
     Theirs{"ASK", Code::refused, "is a Redis Cluster, which is not supported", "use a server that is not one"},
     Theirs{"CROSSSLOT", Code::refused, "is a Redis Cluster, which is not supported", "use a server that is not one"},
-    Theirs{"WRONGTYPE", Code::conflict, "holds something else under a key of ours", "use another prefix in the URL"},
-    Theirs{"NOSCRIPT", Code::refused, "does not keep our scripts", "the user needs the right to SCRIPT LOAD"},
+    Theirs{"WRONGTYPE", Code::conflict, "has a key of another type under our prefix", "use another prefix in the URL"},
+    Theirs{"NOSCRIPT", Code::refused, "does not keep loaded scripts", "the user needs permission for SCRIPT LOAD"},
     Theirs{"NOPROTO", Code::refused, "does not speak RESP3", "use Redis 7.0 or newer"},
 };
 
@@ -90,19 +90,19 @@ Error error_of(const Value& error, std::string_view shown_url) {
   }
   const std::string whole = one_line(error.text);
   if (whole.find("max number of clients") != std::string::npos)
-    return {Code::unavailable, at + " takes no more connections: " + whole + "; raise maxclients"};
+    return {Code::unavailable, at + " accepts no more connections: " + whole + "; raise maxclients"};
   if (whole.starts_with("ERR unknown command") && whole.find("HELLO") != std::string::npos)
     return {Code::refused, at + " is too old: use Redis 7.0 or newer"};
   if (whole.starts_with("ERR DB index"))
-    return {Code::invalid, at + " has no database of that number; look at the URL"};
+    return {Code::invalid, at + " has no database with that number; check the URL"};
   if (whole.starts_with("ERR AUTH"))
     return {Code::denied, at + " has no password set, and the URL gives one: " + whole};
   return {Code::refused, at + " said " + whole};
 }
 
 Error without_answer(CallKind kind, std::string_view shown_url) {
-  if (kind == CallKind::look) return {Code::unavailable, "no answer came from " + std::string(shown_url)};
-  return {Code::in_doubt, "the answer from " + std::string(shown_url) + " was lost: it may have happened"};
+  if (kind == CallKind::look) return {Code::unavailable, "no reply from " + std::string(shown_url)};
+  return {Code::in_doubt, "the reply from " + std::string(shown_url) + " was lost: the call may have taken effect"};
 }
 
 Error not_reached(std::string_view shown_url, std::string_view why) {

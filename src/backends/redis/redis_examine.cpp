@@ -27,7 +27,7 @@ Finding memory_finding(const ServerFacts& facts, const std::string& cli) {
     const bool full = machine > 0 && used > machine / 10 * 8;
     return {"memory", full ? FindingStatus::warning : FindingStatus::ok,
             in_units(used) + " used, no maxmemory set, the machine has " + in_units(machine), full ? keep_less : "",
-            full ? "a machine without memory ends the server" : ""};
+            full ? "a machine that runs out of memory kills the server" : ""};
   }
   const std::int64_t percent = used / std::max<std::int64_t>(most / 100, 1);
   const std::string detail = in_units(used) + " of " + in_units(most) + " used";
@@ -45,7 +45,7 @@ Finding eviction_finding(const ServerFacts& facts, const std::string& cli) {
     return {"eviction", FindingStatus::bad,
             "maxmemory-policy " + one_line(policy) + "; " + std::to_string(evicted) + " keys went so far",
             cli + " CONFIG SET maxmemory-policy noeviction",
-            "when its memory is full, the server throws jobs, locks and fences away"};
+            "when its memory is full, the server evicts jobs, locks and fences"};
   if (evicted > 0)
     return {"eviction", FindingStatus::warning,
             "noeviction now, but " + std::to_string(evicted) +
@@ -58,11 +58,11 @@ Finding eviction_finding(const ServerFacts& facts, const std::string& cli) {
 Finding aof_finding(const ServerFacts& facts, const ServerSettings& settings, const std::string& cli) {
   if (facts.number("aof_enabled") == 0)
     return {"aof", FindingStatus::warning, "appendonly no", cli + " CONFIG SET appendonly yes",
-            "a crash of the server takes all since its last snapshot"};
+            "a server crash loses everything since its last snapshot"};
   if (!facts.is("aof_last_write_status", "ok"))
     return {"aof", FindingStatus::bad, "the last write to the append-only file failed",
             cli + " CONFIG GET dir appenddirname",
-            "the server takes no writes until one works: its disk is full, or broken"};
+            "the server accepts no writes until one succeeds: its disk is full or broken"};
   if (!facts.is("aof_last_bgrewrite_status", "ok"))
     return {"aof", FindingStatus::warning, "the last rewrite of the append-only file failed", cli + " BGREWRITEAOF",
             "the file grows until the disk of the server is full"};
@@ -76,13 +76,13 @@ Finding aof_finding(const ServerFacts& facts, const ServerSettings& settings, co
 Finding snapshot_finding(const ServerFacts& facts, const std::string& cli) {
   if (facts.is("rdb_last_bgsave_status", "ok"))
     return {"snapshot", FindingStatus::ok,
-            "the last one went well; " + std::to_string(facts.number("rdb_changes_since_last_save")) + " changes since",
+            "the last one succeeded; " + std::to_string(facts.number("rdb_changes_since_last_save")) + " changes since",
             ""};
   return {"snapshot",
           FindingStatus::bad,
           "the last snapshot failed",
           cli + " BGSAVE",
-          "by default the server takes no writes then",
+          "by default the server then accepts no writes",
           WallTime{std::chrono::seconds{facts.number("rdb_last_save_time")}}};
 }
 
@@ -91,7 +91,7 @@ Finding clients_finding(const ServerFacts& facts, const std::string& cli) {
   const std::string detail = std::to_string(there) + " of " + std::to_string(most) + " connections in use";
   if (most == 0 || there * 10 <= most * 9) return {"clients", FindingStatus::ok, detail, ""};
   return {"clients", FindingStatus::warning, detail, cli + " CONFIG SET maxclients " + std::to_string(most * 2),
-          "a worker that starts, or comes back after a break, is turned away, and its leases run out"};
+          "a worker that starts or reconnects is turned away, and its leases expire"};
 }
 
 // What would lift the class.
@@ -162,7 +162,7 @@ Finding schedules_finding(std::int64_t all, std::int64_t ahead, WallTime last) {
   return {"schedules", FindingStatus::warning,
           std::to_string(ahead) + " of " + std::to_string(all) + " are accounted for beyond the store's clock, up to " +
               utc_text(last),
-          "fenceline schedule list", "they fire nothing until the clock is there"};
+          "fenceline schedule list", "they do not fire until the clock gets there"};
 }
 
 // Each version of this program has a library of its own, and nobody knows when the last process of an old one has
@@ -183,7 +183,7 @@ Result<Finding> functions_finding(Client& client) {
     }
   }
   const std::string ours =
-      has_ours ? "verbs are called by name" : "not loaded: verbs are sent as scripts, which costs the server more";
+      has_ours ? "calls go by function name" : "not loaded: calls are sent as scripts, which costs the server more";
   if (others.empty()) return Finding{"functions", FindingStatus::ok, ours, ""};
   std::string names;
   for (const std::string& name : others) names += (names.empty() ? "" : ", ") + name;
@@ -199,12 +199,12 @@ Result<Finding> layout_finding(Client& client, const std::string& prefix, const 
   if (there->text.empty())
     return Finding{"schema", FindingStatus::bad, "the key " + key + " is missing",
                    cli + " SET " + shell_word(key) + " " + std::string(kLayout),
-                   "a program of another version would take the store for a new one"};
+                   "a program of another version would take the store for an empty one"};
   return Finding{"schema", FindingStatus::bad,
                  "the key " + key + " says '" + one_line(there->text).substr(0, 40) + "', and this program knows " +
                      std::string(kLayout),
                  "apt-get install --only-upgrade fenceline",
-                 "scripts of one version do not find the jobs of another; this one is refused when it connects anew"};
+                 "scripts of one version do not find the jobs of another; this program is refused when it reconnects"};
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ TEST_F(RedisFunctions, TheDoctorNamesLibrariesOfOtherVersions) {
   EXPECT_TRUE(finding().detail.ends_with("; of other versions of this program: fenceline_old")) << finding().detail;
   EXPECT_EQ(finding().remedy, "");
   admin_(Command("FUNCTION").arg("DELETE").arg("fenceline_old"));
-  EXPECT_EQ(finding().detail, "verbs are called by name");
+  EXPECT_EQ(finding().detail, "calls go by function name");
 }
 
 TEST(RedisFunctionErrors, OnlyWhatProvesThatNothingRanIsSentAgain) {

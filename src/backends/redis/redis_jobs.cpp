@@ -117,7 +117,7 @@ Result<void> RedisStore::Parts::read_bodies(const std::string& ns, std::vector<C
     const Result<Value> answer = client.call(command, CallKind::look, deadline - runtime.now());
     // The claim has happened, and a repeat of it brings the bodies along.
     if (!answer)
-      return fail(Code::in_doubt, "jobs were claimed, and their payloads could not be read: " + answer.error().message);
+      return fail(Code::in_doubt, "jobs were claimed, but their payloads could not be read: " + answer.error().message);
     const Result<bool> read = decoded(url(), [&] {
       const std::vector<Value>& bodies = list_in(*answer, some.size());
       for (std::size_t i = 0; i < some.size(); ++i) {

@@ -10,7 +10,7 @@
 namespace fenceline::redis {
 namespace {
 
-// After so long without use a look costs nothing: has the server ended the connection meanwhile?
+// After so long without use a look costs nothing: has the server closed the connection meanwhile?
 constexpr Duration kIdle = std::chrono::milliseconds{50};
 constexpr std::size_t kUnreadMost = 256;  // answers that nobody awaits
 

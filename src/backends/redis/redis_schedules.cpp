@@ -35,7 +35,7 @@ std::string subject_of(const ChangeScheduleRequest& request) {
 // {'known', the id of a job}.
 std::optional<Error> known_job_in(const std::vector<Value>& words) {
   if (!words[0].is_text() || words[0].text != "known") return std::nullopt;
-  return Error{Code::conflict, "job " + to_string(id_in(words[1])) + " is there already"};
+  return Error{Code::conflict, "job " + to_string(id_in(words[1])) + " already exists"};
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ Result<void> TlsSession::decrypt(std::string_view came, RespParser& parser) {
     }
     const int error = SSL_get_error(session_, done);
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return {};
-    return fail(Code::broken, error == SSL_ERROR_ZERO_RETURN ? "the server ended the connection" : said_by_openssl());
+    return fail(Code::broken, error == SSL_ERROR_ZERO_RETURN ? "the server closed the connection" : said_by_openssl());
   }
 }
 

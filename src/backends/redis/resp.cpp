@@ -99,7 +99,7 @@ void RespParser::add(std::string_view bytes) {
 
 std::unexpected<Error> RespParser::garbage(std::string_view what) {
   is_garbage_ = true;
-  return fail(Code::broken, "what the server sends is no answer: " + std::string(what));
+  return fail(Code::broken, "the server's reply is malformed: " + std::string(what));
 }
 
 void RespParser::take(std::size_t bytes) {

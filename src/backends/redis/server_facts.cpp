@@ -50,20 +50,19 @@ ServerSettings settings_in(const Value& config) {
 Error info_failed(const Value& error, const std::string& user, const std::string& shown_url) {
   if (error.error_word() != "NOPERM") return error_of(error, shown_url);
   const std::string who = user.empty() ? "default" : user;
-  return {
-      Code::denied,
-      shown_url + " does not let user " + who +
-          " run INFO, so that nobody knows whether it is a replica or evicts keys; on the server run: ACL SETUSER " +
-          who + " +info"};
+  return {Code::denied,
+          shown_url + " does not let user " + who +
+              " run INFO, which tells whether it is a replica or evicts keys; on the server run: ACL SETUSER " + who +
+              " +info"};
 }
 
 Result<void> check_server(const ServerFacts& facts, bool accept_eviction, const std::string& shown_url) {
   if (facts.is("redis_mode", "sentinel"))
-    return fail(Code::refused, shown_url + " is a sentinel, which keeps no keys; name the server that it watches");
+    return fail(Code::refused, shown_url + " is a Sentinel, which stores no keys; name the server that it monitors");
   if (facts.is("redis_mode", "cluster"))
     return fail(Code::refused, shown_url +
-                                   " is part of a Redis Cluster, which spreads the keys of one step over servers; name "
-                                   "a server that stands alone");
+                                   " is part of a Redis Cluster, which spreads the keys of one call over servers; name "
+                                   "a standalone server");
   const std::string version = facts.text("redis_version");
   if (facts.number("redis_version") < 7)
     return fail(Code::refused, shown_url + " is Redis " + one_line(version) + "; it must be 7.0 or later");
@@ -71,15 +70,14 @@ Result<void> check_server(const ServerFacts& facts, bool accept_eviction, const 
     const std::string primary = facts.text("master_host").empty() ? ""
                                                                   : " (" + one_line(facts.text("master_host")) + ":" +
                                                                         one_line(facts.text("master_port")) + ")";
-    return fail(Code::refused, shown_url + " is a replica and takes no writes; name its primary" + primary);
+    return fail(Code::refused, shown_url + " is a replica and does not accept writes; name its primary" + primary);
   }
   if (facts.is("loading", "1"))
-    return fail(Code::unavailable, shown_url + " is loading its data from disk; try again when it has");
+    return fail(Code::unavailable, shown_url + " is loading its data from disk; try again when it is done");
   const std::string policy = facts.text("maxmemory_policy");
   if (policy == "noeviction" || accept_eviction) return {};
   return fail(Code::refused,
-              shown_url + " may throw away jobs and locks when its memory is full (maxmemory-policy " +
-                  one_line(policy) +
+              shown_url + " may evict jobs and locks when its memory is full (maxmemory-policy " + one_line(policy) +
                   "); on the server run: CONFIG SET maxmemory-policy noeviction, or allow it by --accept eviction");
 }
 
@@ -88,35 +86,35 @@ StoreProfile profile_of(const ServerFacts& facts, const ServerSettings& settings
   std::vector<std::string>& reasons = profile.reasons;
   if (facts.number("aof_enabled") == 0) {
     reasons.push_back(
-        "appendonly no: a crash of the server takes all since its last snapshot, or everything if it makes none");
+        "appendonly no: a server crash loses everything since its last snapshot, or everything if it makes none");
   } else if (!settings.known) {
     reasons.push_back(
         "CONFIG GET is not allowed to this user, so appendfsync is not known: it may be everysec, which loses the last "
         "moments");
   } else if (settings.appendfsync == "always" && settings.fsync_rests_on_rewrite) {
     reasons.push_back(
-        "no-appendfsync-on-rewrite yes: while the server rewrites its file, a crash of its machine takes what it "
+        "no-appendfsync-on-rewrite yes: while the server rewrites its file, a crash of its machine loses what it "
         "acknowledged since");
   } else if (settings.appendfsync == "always") {
     profile.guarantee = GuaranteeClass::b;
     reasons.push_back(
         "appendonly yes and appendfsync always: a write is on the server's disk before it is acknowledged");
   } else if (settings.appendfsync == "everysec") {
-    reasons.push_back("appendfsync everysec: a crash of the server's machine takes up to its last two seconds");
+    reasons.push_back("appendfsync everysec: a crash of the server's machine loses up to its last two seconds");
   } else {
     reasons.push_back(
         "appendfsync " + one_line(settings.appendfsync) +
-        ": a crash of the server's machine takes what its kernel had not written yet, often half a minute");
+        ": a crash of the server's machine loses what its kernel had not written yet, often half a minute");
   }
   const std::string policy = facts.text("maxmemory_policy");
   if (policy != "noeviction") {
     profile.guarantee = GuaranteeClass::d;
     reasons.push_back("maxmemory-policy " + one_line(policy) +
-                      ": when its memory is full, the server throws jobs and locks away");
+                      ": when its memory is full, the server evicts jobs and locks");
   }
   if (const std::int64_t replicas = facts.number("connected_slaves"); replicas > 0)
     reasons.push_back(std::to_string(replicas) + (replicas == 1 ? " replica gets" : " replicas get") +
-                      " a write after it was acknowledged: a failover takes what had not arrived");
+                      " a write after it was acknowledged: a failover loses what had not arrived");
   return profile;
 }
 

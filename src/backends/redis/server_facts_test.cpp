@@ -33,9 +33,9 @@ StoreProfile profile(const std::string& info, const std::string& appendfsync, bo
 TEST(ServerFacts, AServerThatIsNoStoreIsRefusedWithOneLineThatSaysWhatToDo) {
   EXPECT_EQ(refusal(std::string(kSound)), "");
   EXPECT_EQ(refusal(with("role:master", "role:slave\r\nmaster_host:db1\r\nmaster_port:6379")),
-            "refused: redis://db:6379/0 is a replica and takes no writes; name its primary (db1:6379)");
+            "refused: redis://db:6379/0 is a replica and does not accept writes; name its primary (db1:6379)");
   EXPECT_EQ(refusal(with("loading:0", "loading:1")),
-            "unavailable: redis://db:6379/0 is loading its data from disk; try again when it has");
+            "unavailable: redis://db:6379/0 is loading its data from disk; try again when it is done");
   EXPECT_EQ(refusal(with("redis_version:7.0.15", "redis_version:6.2.14")),
             "refused: redis://db:6379/0 is Redis 6.2.14; it must be 7.0 or later");
   EXPECT_EQ(refusal(with("redis_version:7.0.15", "redis_version:8.2.1\r\nvalkey_version:8.2.1")), "");
@@ -48,7 +48,7 @@ TEST(ServerFacts, AServerThatIsNoStoreIsRefusedWithOneLineThatSaysWhatToDo) {
 TEST(ServerFacts, AServerThatEvictsIsRefusedUnlessThatIsAccepted) {
   const std::string evicts = with("noeviction", "allkeys-lru");
   EXPECT_EQ(refusal(evicts),
-            "refused: redis://db:6379/0 may throw away jobs and locks when its memory is full (maxmemory-policy "
+            "refused: redis://db:6379/0 may evict jobs and locks when its memory is full (maxmemory-policy "
             "allkeys-lru); on the server run: CONFIG SET maxmemory-policy noeviction, "
             "or allow it by --accept eviction");
   EXPECT_EQ(refusal(evicts, true), "");
@@ -70,7 +70,7 @@ TEST(ServerFacts, ReplicasDoNotRaiseTheClassAndAreNamed) {
   const StoreProfile replicated = profile(with("connected_slaves:0", "connected_slaves:2"), "always");
   EXPECT_EQ(replicated.guarantee, GuaranteeClass::b);
   EXPECT_EQ(replicated.reasons.back(),
-            "2 replicas get a write after it was acknowledged: a failover takes what had not arrived");
+            "2 replicas get a write after it was acknowledged: a failover loses what had not arrived");
 }
 
 TEST(ServerFacts, SettingsAreReadFromAMapOrAListAndAnErrorIsNone) {

@@ -39,8 +39,8 @@ auto decoded(std::string_view shown_url, Read read) -> Result<decltype(read())> 
   try {
     return read();
   } catch (const WireFailure& failure) {
-    return fail(Code::broken, "the answer of " + std::string(shown_url) +
-                                  " is not understood: " + one_line(failure.what()) + "; run: fenceline doctor");
+    return fail(Code::broken, "the reply of " + std::string(shown_url) +
+                                  " cannot be understood: " + one_line(failure.what()) + "; run: fenceline doctor");
   }
 }
 

@@ -72,20 +72,21 @@ std::string ApplicationRules::why_not_pragma(std::string_view name, bool has_val
   const bool listed = std::ranges::find(kPragmasToSet, lower) != kPragmasToSet.end();
   const bool acts = std::ranges::find(kPragmasThatAct, lower) != kPragmasThatAct.end();
   if (has_value ? listed : !acts) return "";
-  return "PRAGMA " + lower + " would change what the store relies on";
+  return "PRAGMA " + lower + " would change a setting that the store relies on";
 }
 
 std::string ApplicationRules::why_not(int action, std::string_view first, std::string_view second) {
   const auto write_to = [&](std::string_view table) {
-    return names_.include(table) ? "table " + std::string(table) + " is the store's: only its own calls write it"
-                                 : std::string();
+    return names_.include(table)
+               ? "table " + std::string(table) + " belongs to the store: only the store's own calls write to it"
+               : std::string();
   };
   const auto named = [&](std::string_view name) {
-    return names_.include(name) ? "the name " + std::string(name) + " is the store's; choose another one"
+    return names_.include(name) ? "the name " + std::string(name) + " is reserved by the store; choose another one"
                                 : std::string();
   };
   switch (action) {
-    case SQLITE_READ: return lower_case(first) == kBatchTable ? "the name batch is the store's" : "";
+    case SQLITE_READ: return lower_case(first) == kBatchTable ? "the name batch is reserved by the store" : "";
     case SQLITE_INSERT:
     case SQLITE_UPDATE:
     case SQLITE_DELETE:
@@ -94,7 +95,7 @@ std::string ApplicationRules::why_not(int action, std::string_view first, std::s
     case SQLITE_ALTER_TABLE:
       // It is not said what a table is renamed to: a temporary one could stand before one of the store's, and a
       // protected one slip out of its triggers.
-      if (lower_case(first) == "temp") return "a temporary table is not altered here; make a new one";
+      if (lower_case(first) == "temp") return "a temporary table cannot be altered here; create a new one";
       if (protected_.contains(lower_case(second)))
         return "table " + std::string(second) + " is protected; unprotect_table() first";
       return write_to(second);
@@ -124,7 +125,7 @@ std::string ApplicationRules::why_not(int action, std::string_view first, std::s
     case SQLITE_SAVEPOINT: return in_transaction_ ? "" : "a savepoint needs a transaction: call begin()";
     case SQLITE_ATTACH:
     case SQLITE_DETACH:
-      return "no other file can be attached here (VACUUM does so too): a commit over two files is not one step";
+      return "another file cannot be attached here (VACUUM attaches one too): a commit over two files is not atomic";
     case SQLITE_PRAGMA: return why_not_pragma(first, !second.empty());
     default: return "";
   }

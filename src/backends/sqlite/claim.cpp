@@ -145,7 +145,7 @@ Result<void> bury(Call& call, std::vector<Delivery> lost) {
     delivery.state = JobState::dead;
     delivery.finished_at = call.wall_us();
     delivery.error =
-        "lost " + std::to_string(delivery.losses_in_row) + " deliveries in a row: its workers died or were cut off";
+        "lost " + std::to_string(delivery.losses_in_row) + " deliveries in a row: its workers died or lost the store";
   }
   finish(call, lost, JobState::running);
   return {};

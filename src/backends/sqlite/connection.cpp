@@ -189,7 +189,8 @@ Result<SqliteTransaction> SqliteConnection::begin(Duration timeout) {
     return fail(Code::refused,
                 "the connection was opened before a fork; open the store and connect again in this process");
   if (parts_->open)
-    return fail(Code::refused, "a transaction of this connection is open already; end it first, or connect once more");
+    return fail(Code::refused,
+                "this connection already has an open transaction; end it first, or open another connection");
   if (auto begun = parts_->begin(timeout); !begun) return std::unexpected(begun.error());
   return SqliteTransaction(parts_);
 }

@@ -34,7 +34,7 @@ Error SqliteFailure::error(std::string_view store) const {
     case SQLITE_CANTOPEN: return {Code::refused, opening + "it cannot be opened (" + message + ")"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {Code::unavailable, opening + "a connection from outside fenceline holds its lock (" + message + ")"};
+      return {Code::unavailable, opening + "a connection that is not fenceline's holds its lock (" + message + ")"};
     case SQLITE_NOMEM: return {Code::unavailable, opening + "out of memory"};
     default: return {Code::unavailable, opening + message + " (sqlite code " + std::to_string(code) + ")"};
   }

@@ -78,7 +78,7 @@ Result<BeginEffectReply> meet(Call& call, Found& found, const BeginEffectRequest
   const std::string of_job = "effect " + request.name + " of job " + to_string(request.job);
   if (effect.state == EffectState::none) {
     if (effect.call == request.call)
-      return fail(Code::refused, "this call of " + of_job + " has ended as none; begin again with a new one");
+      return fail(Code::refused, "this call of " + of_job + " ended without effect; begin again with a new call");
     effect.doubts = 0;
     begin(call, found.ns_id, request, row);
     return BeginEffectReply{.verdict = EffectVerdict::act};
@@ -174,7 +174,7 @@ Result<FinishEffectReply> finish_effect(Call& call, const FinishEffectRequest& r
   }
   end_effect(call, found, *row, request.end == EffectEnd::done ? EffectState::done : EffectState::none);
   if (known_better)
-    enter_in_trail(call, request.ns, {"worker", "its own call says so"}, "effect_resolved",
+    enter_in_trail(call, request.ns, {"worker", "its own call reported so"}, "effect_resolved",
                    to_string(request.job) + " " + request.name + " done");
   return FinishEffectReply{};
 }
@@ -191,13 +191,13 @@ Result<void> resolve_effect(Call& call, const ResolveEffectRequest& request) {
   if (effect.state != EffectState::intent)
     return fail(Code::refused, of_job + " is not in doubt: it is " + std::string(to_string(effect.state)));
   if (!request.call.empty() && request.call != effect.call)
-    return fail(Code::refused, of_job + " was begun again since by another call; look at it again");
+    return fail(Code::refused, of_job + " was begun again by another call; look again");
   if (!is_in_doubt(call, *found.job, effect))
-    return fail(Code::refused, of_job + " is not in doubt: its holder is at it; cancel the job first, or wait");
+    return fail(Code::refused,
+                of_job + " is not in doubt: its holder is still working on it; cancel the job first, or wait");
   if (call.db.number(kSlotOfDelivery, found.job->seq, effect.fence, call.now_us()))
-    return fail(
-        Code::refused,
-        of_job + ": its holder may still be at it; wait until its worker has stopped, or its lease would have ended");
+    return fail(Code::refused,
+                of_job + ": its holder may still be running; wait until its worker has stopped or its lease has ended");
   effect.resolved_by = request.act.actor;
   effect.result = request.result;
   end_effect(call, found, *row, wanted);

@@ -247,7 +247,7 @@ class Lookup {
           there.find(*seq) && first_queue(*seq, there.queue_id()) == wanted.queue_id && there.payload() == job.payload;
       if (!same)
         return fail(Code::conflict,
-                    "job " + to_string(job.id) + " is there already with another queue, stage or payload");
+                    "job " + to_string(job.id) + " already exists with another queue, stage or payload");
       return job.id;
     }
     if (some_alias_) {
@@ -271,7 +271,7 @@ class Lookup {
     const bool there = !alias.is_null(1);
     if (there && (call_.names.home_of(alias.integer(1)) != call_.names.home_of(wanted.queue_id) ||
                   !same_json(alias.bytes(2), wanted.job->payload)))
-      return fail(Code::conflict, "job " + to_string(wanted.job->id) + " stands for job " + to_string(holder) +
+      return fail(Code::conflict, "job " + to_string(wanted.job->id) + " is an alias of job " + to_string(holder) +
                                       ", which has another queue or payload");
     return holder;
   }
@@ -352,7 +352,7 @@ Result<BatchReply> open_batch(Call& call, const BatchRequest& request) {
     if (age < kBatchRememberedFor) {
       if (age <= kBatchRepeatableFor) return BatchReply{wall_time(*seen)};
       return fail(Code::refused, "batch '" + request.name + "' was first seen " + format_duration(age) +
-                                     " ago and can be repeated for 24h; give this one another name");
+                                     " ago and can be repeated for 24h only; use another name");
     }
   }
   call.db.execute(kNameBatch, ns_id, request.name, call.wall_us());

@@ -24,8 +24,8 @@ Finding library_finding() {
   if (sqlite3_libversion_number() >= kFirstSoundVersion) return {"version", FindingStatus::ok, version, ""};
   return {"version", FindingStatus::ok,
           version +
-              ": can corrupt a WAL when a checkpoint meets a commit; guarded against: ours never overlap. Open the "
-              "file with no other tool "
+              ": can corrupt a WAL when a checkpoint overlaps a commit. fenceline's never do. Do not open the "
+              "file with another tool "
               "while it is in use",
           ""};
 }
@@ -45,12 +45,13 @@ Finding wal_finding(const std::string& path) {
   struct stat wal {};
   const std::int64_t bytes = ::stat((path + "-wal").c_str(), &wal) == 0 ? wal.st_size : 0;
   if (bytes < kWalBytesMost) return {"wal_size", FindingStatus::ok, in_units(bytes), ""};
-  const std::string why = "a checkpoint cannot end while somebody reads: the file grows, and every read takes longer";
+  const std::string why =
+      "a checkpoint cannot finish while a reader is active: the file grows, and every read takes longer";
   const std::vector<pid_t> readers = sqlite::readers_from_outside(path);
   if (readers.empty())
     return {"wal_size", FindingStatus::warning,
-            in_units(bytes) + "; nobody reads now: the next writes make it small again", "fuser -v " + shell_word(path),
-            why};
+            in_units(bytes) + "; no reader is active now: the next writes shrink it again",
+            "fuser -v " + shell_word(path), why};
   return {"wal_size", FindingStatus::warning,
           in_units(bytes) + "; " + sqlite::describe_process(readers.front()) + " reads",
           ends_transaction_of(readers.front()), why};
@@ -66,7 +67,7 @@ std::vector<Finding> filesystem_findings(const std::string& path) {
   if (facts->shared)
     findings.push_back({"filesystem", FindingStatus::warning, *facts->shared,
                         "see docs/runbooks/store-finding.md#to-a-local-disk",
-                        "its locks do not hold between machines: two may write at once, and the file is torn"});
+                        "its locks do not work between machines: two may write at once and corrupt the file"});
   else findings.push_back({"filesystem", FindingStatus::ok, "local", ""});
   if (facts->bytes_free >= kFreeBytesLeast)
     findings.push_back({"disk_space", FindingStatus::ok, in_units(facts->bytes_free) + " free", ""});
@@ -80,7 +81,7 @@ std::vector<Finding> filesystem_findings(const std::string& path) {
 // An empty transaction of our own: it also meets a lock that another program holds around ours.
 Finding lock_finding(const sqlite::LockFile& locks, sqlite::Writer& writer, const std::string& path) {
   const Result<void> wrote = writer.run(0, 0, kWriteProbe, [](sqlite::Call&) { return true; });
-  if (wrote) return {"write_lock", FindingStatus::ok, "a write transaction went through", ""};
+  if (wrote) return {"write_lock", FindingStatus::ok, "a write transaction succeeded", ""};
   const std::string why = "nobody can write: nothing is enqueued, claimed or settled, and leases run out";
   const std::vector<pid_t> outside = sqlite::writers_from_outside(path);
   const std::optional<pid_t> holder = outside.empty() ? locks.turn_holder() : outside.front();
@@ -92,7 +93,7 @@ Finding lock_finding(const sqlite::LockFile& locks, sqlite::Writer& writer, cons
 
 Finding schema_finding(sqlite::Database& db, const std::string& path) {
   const std::int64_t version = db.number("PRAGMA user_version").value_or(0);
-  const std::string why = "verbs of the store fail or become slow";
+  const std::string why = "calls to the store fail or become slow";
   if (version != sqlite::kSchemaVersion)
     return {"schema", FindingStatus::bad, "version " + std::to_string(version), "fenceline migrate", why};
   const std::vector<sqlite::MissingPart> missing = sqlite::missing_parts(db);
@@ -126,7 +127,7 @@ void add_schedule_finding(sqlite::Call& call, std::vector<Finding>& findings) {
                         std::to_string(row.integer(1)) + " of " + all +
                             " are accounted for beyond the store's clock, up to " +
                             utc_text(sqlite::wall_time(row.integer(2))),
-                        "fenceline schedule list", "they fire nothing until the clock is there"});
+                        "fenceline schedule list", "they do not fire until the clock gets there"});
 }
 
 // What the tables say; in one snapshot.
@@ -137,21 +138,22 @@ void add_table_findings(sqlite::Call& call, const Clock& clock, const std::strin
     auto rows = call.db.query("SELECT value FROM meta WHERE key = 'boot_id'");
     const std::string boot = rows.next() ? rows.text(0) : "";
     const bool same = boot == clock.boot_id();
-    findings.push_back({"boot_id", same ? FindingStatus::ok : FindingStatus::bad,
-                        same ? "the leases are of this boot of the machine" : "the leases are of another boot: " + boot,
-                        same ? "" : "fuser -k -TERM " + shell_word(path),
-                        same ? ""
-                             : "leases of another boot cannot be told from live ones: what has the store open must "
-                               "end, then it can be opened anew"});
+    findings.push_back(
+        {"boot_id", same ? FindingStatus::ok : FindingStatus::bad,
+         same ? "the leases are of this boot of the machine" : "the leases are of another boot: " + boot,
+         same ? "" : "fuser -k -TERM " + shell_word(path),
+         same ? ""
+              : "leases from another boot look like live ones: every process that has the store open must "
+                "end; then open it again"});
   }
   const std::int64_t known =
       call.db.number("SELECT count(*) FROM meta WHERE key IN ('boot_id', 'floor', 'seq_floor', 'made_at')").value_or(0);
   const std::int64_t floor = call.db.number("SELECT value FROM meta WHERE key = 'floor'").value_or(-1);
   const bool whole = known == 4 && floor >= 0 && floor <= kFenceMax;
   findings.push_back({"meta", whole ? FindingStatus::ok : FindingStatus::bad,
-                      whole ? "settings are there and in range" : "rows are missing or out of range",
+                      whole ? "settings are present and in range" : "rows are missing or out of range",
                       whole ? "" : kRestoreSteps,
-                      whole ? "" : "no lease can be granted: fences are made above the floor"});
+                      whole ? "" : "no lease can be granted, since every fence is above the floor"});
   add_schedule_finding(call, findings);
 }
 
@@ -162,13 +164,13 @@ StoreProfile SqliteStore::profile() const {
   StoreProfile profile{"sqlite", "sqlite:" + parts_->given_path, GuaranteeClass::b, {}};
   if (parts_->direct) {
     profile.guarantee = GuaranteeClass::d;
-    profile.reasons = {"in memory: everything is gone with the process"};
+    profile.reasons = {"in memory: everything is lost when the process ends"};
   } else if (options.synchronous == SqliteSync::full) {
     profile.reasons = {"synchronous=FULL: a commit is on disk before it is acknowledged",
                        "one machine: its disk is the only copy"};
   } else {
     profile.guarantee = GuaranteeClass::c;
-    profile.reasons = {"synchronous=NORMAL: a power cut takes the last commits"};
+    profile.reasons = {"synchronous=NORMAL: a power cut loses the last commits"};
   }
   return profile;
 }
@@ -185,7 +187,7 @@ Result<std::vector<Finding>> SqliteStore::examine() {
     });
     if (!ran) return std::unexpected(ran.error());
     findings.push_back({"durability", FindingStatus::warning, "kept in memory",
-                        "export FENCELINE_STORE=sqlite:fenceline.db", "everything is gone with the process"});
+                        "export FENCELINE_STORE=sqlite:fenceline.db", "everything is lost when the process ends"});
     return findings;
   }
   if (::getpid() != parts_->pid)
@@ -193,14 +195,14 @@ Result<std::vector<Finding>> SqliteStore::examine() {
   const bool full = options.synchronous == SqliteSync::full;
   findings.push_back({"synchronous", full ? FindingStatus::ok : FindingStatus::warning, full ? "FULL" : "NORMAL",
                       full ? "" : "start it without --accept no-sync",
-                      full ? "" : "a power cut takes the last commits, though they were acknowledged"});
+                      full ? "" : "a power cut loses the last commits, though they were acknowledged"});
   findings.push_back(wal_finding(options.path));
   for (Finding& finding : filesystem_findings(options.path)) findings.push_back(std::move(finding));
   findings.push_back(lock_finding(*parts_->locks, *parts_->writer, options.path));
   if (const auto error = parts_->writer->broken())
     findings.push_back({"disk", FindingStatus::bad, error->message,
                         "df -h " + shell_word(sqlite::folder_of(options.path)),
-                        "this process writes no more until it is started anew"});
+                        "this process does not write again until it is restarted"});
   const Result<void> ran = parts_->readers->run(
       [&](sqlite::Call& call) { add_table_findings(call, parts_->clock, options.path, findings); });
   if (!ran) return std::unexpected(ran.error());

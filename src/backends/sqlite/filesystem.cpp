@@ -33,7 +33,7 @@ Result<std::string> canonical_path(const std::string& path) {
   const std::filesystem::path whole = std::filesystem::canonical(path, error);
   if (!error) return whole.string();
   if (std::filesystem::is_symlink(path, error))
-    return fail(Code::refused, "store " + path + " is a link that leads nowhere");
+    return fail(Code::refused, "store " + path + " is a broken symbolic link");
   const std::filesystem::path folder = std::filesystem::canonical(folder_of(path), error);
   if (error) return fail(Code::not_found, "store " + path + ": its folder cannot be used: " + error.message());
   return (folder / std::filesystem::path(path).filename()).string();
@@ -57,7 +57,7 @@ Result<void> check_filesystem(const std::string& path, bool accept_shared) {
     return fail(
         Code::refused,
         "store " + path + " is on " + *facts->shared +
-            ", whose locks do not hold between machines; move it to a local disk, or allow it with --accept shared-fs");
+            ", whose locks do not work between machines; move it to a local disk, or allow it with --accept shared-fs");
   if (::access(folder_of(path).c_str(), W_OK | X_OK) != 0)
     return fail(Code::refused, "store " + path + ": its folder is read-only for you (" + std::strerror(errno) + ")");
   if (::access(path.c_str(), F_OK) == 0 && ::access(path.c_str(), R_OK | W_OK) != 0)

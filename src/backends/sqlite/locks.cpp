@@ -51,8 +51,8 @@ std::optional<Result<AcquireReply>> granted_before(Call& call, std::int64_t ns_i
   }
   if (!found) return std::nullopt;
   if (reply.grants.size() == request.names.size()) return reply;
-  return fail(Code::lost,
-              "the lease of " + request.names.front() + " that this request was granted has ended; ask anew");
+  return fail(Code::lost, "the lease of " + request.names.front() +
+                              " that this request got has ended; ask again with a new request");
 }
 
 RequestStanding stand(Call& call, std::int64_t ns_id, const AcquireRequest& request, const std::string& name,
@@ -134,7 +134,7 @@ Result<LockGrant> grant_lock(Call& call, std::int64_t ns_id, const AcquireReques
 Result<AcquireReply> acquire(Call& call, const AcquireRequest& request) {
   const std::int64_t ns_id = call.names.intern_namespace(request.ns);
   if (call.db.number(kWithdrawn, ns_id, request.owner, request.request, call.now_us()))
-    return fail(Code::refused, "this request was withdrawn; ask anew");
+    return fail(Code::refused, "this request was withdrawn; ask again with a new request");
   std::vector<Slots> known;
   for (const std::string& name : request.names) known.push_back(find_slots(call, ns_id, name, request.slots));
   if (auto before = granted_before(call, ns_id, request, known)) return std::move(*before);

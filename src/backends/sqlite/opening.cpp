@@ -23,9 +23,10 @@ std::string boot_id_of(Database& db) {
 std::int64_t wall_us(Clock& clock) { return clock.wall_now().time_since_epoch().count(); }
 
 std::unexpected<Error> not_set_up(const SqliteOptions& options) {
-  return fail(Code::not_found,
-              "store " + options.path +
-                  " is not there yet; check the path, or set it up: fenceline migrate --store sqlite:" + options.path);
+  return fail(
+      Code::not_found,
+      "store " + options.path +
+          " does not exist; check the path, or create it with: fenceline migrate --store sqlite:" + options.path);
 }
 
 std::unique_ptr<Database> connect(const SqliteOptions& options, bool may_create) {
@@ -102,13 +103,13 @@ Result<std::unique_ptr<Database>> set_up(Runtime& runtime, Clock& clock, LockFil
     return fail(Code::refused, "store " + options.path + " cannot use a write-ahead log on this file system");
   if (const std::string old_boot = boot_id_of(*db); old_boot != clock.boot_id()) {
     if (!own_presence_soon(runtime, locks))
-      return fail(Code::refused, "store " + options.path + " is open in a process of another boot (" + old_boot +
+      return fail(Code::refused, "store " + options.path + " is open in a process with another boot id (" + old_boot +
                                      ", here " + clock.boot_id() +
                                      "): their clocks cannot be compared; close it there first");
     change_boot(*db, clock, old_boot, options.actor);
   }
   if (!locks.share_presence())
-    return fail(Code::unavailable, "store " + options.path + " is being opened under another boot id");
+    return fail(Code::unavailable, "store " + options.path + " is being opened by a process with another boot id");
   return db;
 }
 

@@ -114,10 +114,10 @@ Result<void> order_worker(Call& call, const OrderRequest& request) {
   const auto ns_id = call.names.find_namespace(request.ns);
   const auto before = ns_id ? order_told(call, *ns_id, request.owner) : std::nullopt;
   if (!before)
-    return fail(Code::not_found, "no worker " + request.owner + " is known; `fenceline workers list` shows them");
+    return fail(Code::not_found, "no worker " + request.owner + " is registered; `fenceline workers list` shows them");
   if (before == request.order) return {};
   if (before == WorkerOrder::stop)
-    return fail(Code::refused, "worker " + request.owner + " was told to stop: start another one");
+    return fail(Code::refused, "worker " + request.owner + " was told to stop; start another one");
   call.db.execute(kTell, *ns_id, request.owner, static_cast<int>(request.order));
   enter_in_trail(call, request.ns, request.act, "worker_" + std::string(to_string(request.order)), request.owner);
   call.ordered.insert(request.ns);

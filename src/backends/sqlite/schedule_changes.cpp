@@ -16,7 +16,7 @@ Result<void> settle_account(Call& call, std::int64_t ns_id, ScheduleRecord& sche
                             const ChangeScheduleRequest& request, std::vector<NewJob>& jobs) {
   const Reason refused = refusal_of(call, ns_id, schedule, *request.step);
   if (refused == Reason::early)
-    return fail(Code::refused, "a step of schedule " + request.name + " leads beyond the store's clock, which shows " +
+    return fail(Code::refused, "a step of schedule " + request.name + " reaches past the store's clock, which shows " +
                                    utc_text(call.wall));
   if (refused != Reason::none)
     return read_again(request.name, refused == Reason::covers

@@ -98,7 +98,7 @@ Result<void> enqueue_all(Call& call, const std::string& ns, std::vector<NewJob> 
   const Result<EnqueueReply> reply = enqueue(call, request);
   if (!reply) return std::unexpected(reply.error());
   if (reply->existing > 0)
-    return fail(Code::conflict, "the job of a tick is there already, or its id stands for another one");
+    return fail(Code::conflict, "the job of a tick already exists, or its id is an alias of another job");
   return {};
 }
 

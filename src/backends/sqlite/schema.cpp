@@ -280,15 +280,15 @@ Result<void> check_version(std::int64_t version, const std::string& path) {
   if ((version >= kSchemaUpgraded && version <= kSchemaVersion) || version == 0) return {};
   if (version < kSchemaVersion)
     return fail(Code::refused, "store " + path +
-                                   " was made by a version of fenceline that was never released (schema " +
+                                   " was created by a version of fenceline that was never released (schema " +
                                    std::to_string(version) + ", this one knows " + std::to_string(kSchemaVersion) +
                                    "); name another file");
-  return fail(Code::refused, "store " + path + " was made by a newer fenceline (schema " + std::to_string(version) +
+  return fail(Code::refused, "store " + path + " was created by a newer fenceline (schema " + std::to_string(version) +
                                  ", this one knows " + std::to_string(kSchemaVersion) + "); use that version");
 }
 
 std::unexpected<Error> not_ours(const std::string& path) {
-  return fail(Code::refused, "store " + path + " is a SQLite database of another application; name another file");
+  return fail(Code::refused, "store " + path + " is another application's SQLite database; name another file");
 }
 
 // Through a file of SQLite's, but without a lock or a transaction: a descriptor of our own would, when it is closed,
@@ -314,12 +314,13 @@ Result<FileState> inspect_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno == ENOENT) return FileState::empty;
-    return fail(Code::refused, "store " + path + " cannot be looked at: " + std::strerror(errno));
+    return fail(Code::refused, "store " + path + " cannot be read: " + std::strerror(errno));
   }
   if (!S_ISREG(status.st_mode)) return fail(Code::refused, "store " + path + " is not a regular file");
   if (status.st_nlink > 1)
-    return fail(Code::refused,
-                "store " + path + " has more than one name (a hard link): its locks would be two; remove the other");
+    return fail(
+        Code::refused,
+        "store " + path + " has more than one name (hard links), so its locks would not agree; remove the other names");
   if (status.st_size == 0) return FileState::empty;
   Header header{};
   if (auto ok = read_header(path, header); !ok) return std::unexpected(ok.error());

@@ -147,7 +147,7 @@ Result<Fence> TableGate::pass(sqlite3_value** values) {
                                 "; this connection is of " + ns_);
   if (what == "stamp") return in_force(name, to);
   if (after < 0 || (what == "assign" && after == 0))
-    return fail(Code::lost, "table " + name + ": what was assigned to its fence column is no fence");
+    return fail(Code::lost, "table " + name + ": the value assigned to its fence column is not a fence");
 
   const bool is_update = what == "update";
   // What was looked at before the UPDATE counts for this very change only: a row that a constraint kept as it was
@@ -160,7 +160,7 @@ Result<Fence> TableGate::pass(sqlite3_value** values) {
   if (!assigns) fence = in_force(name, what == "delete" ? from : to);
   if (!fence || (is_update && assigns)) return fence;  // the BEFORE trigger has looked at it
   if (!assigns && changes_hands)
-    return fail(Code::lost, "table " + name + ": a row that changes hands must be given its fence");
+    return fail(Code::lost, "table " + name + ": a row whose resource changes must also be given its fence");
   if (assigns) {
     const Result<Fence> acting = in_force(name, to);
     if (acting && *acting != *fence)
@@ -194,8 +194,9 @@ Result<void> TableGate::check(const std::string& resource, Fence fence) {
     const JobFence& job = known->second;
     if (job.is_job) return job.newest == fence ? Result<void>() : stale("job " + resource, fence, job.newest);
     if (fence <= job.floor)
-      return fail(Code::lost,
-                  "job " + resource + " is gone from the store, and its fences with it; nothing was written");
+      return fail(
+          Code::lost,
+          "job " + resource + " no longer exists in the store, so its fence cannot be checked; nothing was written");
   }
   if (const auto newest = find_lock_(resource)) {
     if (*newest != fence) return stale("lock " + resource, fence, *newest);
@@ -209,7 +210,7 @@ Result<void> TableGate::check(const std::string& resource, Fence fence) {
 }
 
 Result<void> TableGate::act_as(const std::string& resource, Fence fence) {
-  if (fence < 1 || fence > kFenceMax) return fail(Code::invalid, std::to_string(fence) + " is no fence");
+  if (fence < 1 || fence > kFenceMax) return fail(Code::invalid, std::to_string(fence) + " is not a fence");
   if (resource.empty() || resource.size() > kKeyBytesMax) return fail(Code::invalid, "a resource has 1 to 256 bytes");
   if (auto ok = check(resource, fence); !ok) return ok;
   acting_[resource] = fence;
@@ -218,10 +219,10 @@ Result<void> TableGate::act_as(const std::string& resource, Fence fence) {
 }
 
 Result<void> TableGate::guard_lock(const std::string& resource, Fence fence) {
-  if (fence < 1 || fence > kFenceMax) return fail(Code::invalid, std::to_string(fence) + " is no fence of a lock");
+  if (fence < 1 || fence > kFenceMax) return fail(Code::invalid, std::to_string(fence) + " is not a lock's fence");
   const auto newest = find_lock_(resource);
   if (!newest)
-    return fail(Code::not_found, "nothing is known of lock " + resource + ": it was never held, or is free for long");
+    return fail(Code::not_found, "unknown lock " + resource + ": it was never held, or has been free for over an hour");
   if (*newest != fence) return stale("lock " + resource, fence, *newest);
   seen_[resource] = fence;
   return {};
@@ -272,7 +273,7 @@ Result<void> TableGate::protect(const ProtectedTable& wanted, const OwnNames& ow
     if (!column.empty() && !columns.contains(lower_case(column)))
       return fail(Code::not_found, "table " + name + " has no column " + column);
   }
-  if (wanted.fence_column.empty()) return fail(Code::invalid, "which column of table " + name + " has the fence?");
+  if (wanted.fence_column.empty()) return fail(Code::invalid, "name the fence column of table " + name);
   for (const char* rowid : {"rowid", "_rowid_", "oid"}) {
     if (has_rowid && row_key.columns.empty() && !columns.contains(rowid)) row_key.columns.emplace_back(rowid);
   }

@@ -109,7 +109,7 @@ sqlite3* SqliteTransaction::handle() const { return parts_ ? parts_->db->handle(
 Result<void> SqliteTransaction::check_open() const {
   if (!parts_) return fail(Code::refused, "the transaction is over");
   if (::getpid() != parts_->pid)
-    return fail(Code::refused, "the transaction was opened before a fork: it is the other process's");
+    return fail(Code::refused, "the transaction was opened before a fork and belongs to the parent process");
   if (!parts_->db->in_transaction())
     return fail(Code::refused, "the transaction was rolled back by SQLite; begin another one");
   return {};
@@ -158,7 +158,7 @@ Result<std::int64_t> SqliteTransaction::execute(std::string_view sql, std::initi
 
 Result<void> SqliteTransaction::guard(const JobId& job, Fence fence) {
   if (auto ok = check_open(); !ok) return ok;
-  if (fence < 1 || fence > kFenceMax) return fail(Code::invalid, std::to_string(fence) + " is no fence of a job");
+  if (fence < 1 || fence > kFenceMax) return fail(Code::invalid, std::to_string(fence) + " is not a job's fence");
   return call_store<void>(*parts_, [&](sqlite::Call& call) -> Result<void> {
     const auto ns_id = call.names.find_namespace(parts_->ns);
     const auto seq = ns_id ? sqlite::find_seq(call, *ns_id, job) : std::nullopt;
@@ -199,7 +199,7 @@ Result<EffectOnceReply> SqliteTransaction::effect_done(const JobId& job, Fence f
     if (row && row->effect.state == EffectState::done)
       return EffectOnceReply{.done_before = true, .result = std::move(row->effect.result)};
     if (row && row->effect.state == EffectState::intent)
-      return fail(Code::conflict, of_job + " was begun outside a transaction, and may have happened");
+      return fail(Code::conflict, of_job + " was begun outside a transaction and may have happened");
     if (!row) {
       if (sqlite::count_effects(call, seq) >= kEffectsOfAJobMost)
         return fail(Code::refused,

@@ -18,7 +18,7 @@ constexpr Duration kIdle = std::chrono::hours{1};
 }  // namespace
 
 std::string describe_holder(std::optional<pid_t> holder) {
-  if (!holder) return "nobody holds the write lock now";
+  if (!holder) return "no process holds the write lock now";
   if (*holder == 0) return "another process holds the write lock";
   const std::string pid = std::to_string(*holder);
   std::string state;
@@ -26,7 +26,7 @@ std::string describe_holder(std::optional<pid_t> holder) {
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("State:") && line.find('T') != std::string::npos) state = " and is stopped";
   }
-  if (*holder == ::getpid()) state = " (this one: is a transaction of its own open?)";
+  if (*holder == ::getpid()) state = " (this process: does it have an open transaction of its own?)";
   return "process " + pid + " holds the write lock" + state;
 }
 
@@ -74,9 +74,9 @@ Result<void> Writer::run(std::size_t rows, std::size_t bytes, Duration timeout, 
   if (pending->stage == Stage::answered)
     return pending->error ? Result<void>(std::unexpected(*pending->error)) : Result<void>();
   if (pending->stage == Stage::begun)
-    return fail(Code::in_doubt, "store " + options_.path + ": the commit did not end in time");
+    return fail(Code::in_doubt, "store " + options_.path + ": the commit did not finish in time");
   std::erase(queue_, pending);
-  const std::string why = blocked_ ? "a connection from outside fenceline holds its lock" : describe_holder(holder);
+  const std::string why = blocked_ ? "a connection that is not fenceline's holds its lock" : describe_holder(holder);
   return fail(Code::unavailable, "store " + options_.path + ": " + why + "; nothing was changed");
 }
 

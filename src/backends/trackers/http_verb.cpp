@@ -30,7 +30,7 @@ void HttpVerb::note(const http::Response& response, bool charged) {
 
 std::expected<http::Response, Trouble> HttpVerb::get(const std::string& path) {
   const std::optional<Duration> left = time_left();
-  if (!left) return fail(TroubleKind::unavailable, "no answer in time");
+  if (!left) return fail(TroubleKind::unavailable, "no reply in time");
   std::expected<http::Fetched, http::Failure> fetched =
       place_.cache.fetch(place_.client, {.url = place_.base + path, .headers = place_.headers, .timeout = *left});
   if (!fetched) return fail(TroubleKind::unavailable, fetched.error().message);
@@ -41,7 +41,7 @@ std::expected<http::Response, Trouble> HttpVerb::get(const std::string& path) {
 std::expected<http::Response, Trouble> HttpVerb::change(const std::string& method, const std::string& path,
                                                         const std::string& body) {
   const std::optional<Duration> left = time_left();
-  if (!left) return fail(changes_ ? TroubleKind::in_doubt : TroubleKind::unavailable, "no answer in time");
+  if (!left) return fail(changes_ ? TroubleKind::in_doubt : TroubleKind::unavailable, "no reply in time");
   http::Request request{
       .method = method, .url = place_.base + path, .headers = place_.headers, .body = body, .timeout = *left};
   if (!body.empty()) request.headers.push_back({"Content-Type", "application/json"});

@@ -10,7 +10,7 @@ Result<void> EventReader::take_line(std::string_view line) {
   Result<Event> event = parse_line(line);
   if (!event) return fail(Code::invalid, name_ + ", line " + std::to_string(line_) + ": " + event.error().message);
   if (line_ == 1 && event->kind != Kind::recorder)
-    return fail(Code::invalid, name_ + ", line 1: no history begins like this; the first line names a recorder");
+    return fail(Code::invalid, name_ + ", line 1: not a history; the first line of a history names its recorder");
   take_(std::move(*event), line_);
   return {};
 }
@@ -21,7 +21,7 @@ Result<void> EventReader::feed(std::string_view bytes) {
     const std::string_view part = bytes.substr(0, end);
     if (rest_.size() + part.size() > kLineBytesMax)
       return fail(Code::invalid,
-                  name_ + ", line " + std::to_string(line_ + 1) + ": it is longer than 16 MiB; that is no history");
+                  name_ + ", line " + std::to_string(line_ + 1) + ": it is longer than 16 MiB; not a history");
     if (end == std::string_view::npos) {
       rest_ += part;
       return {};
@@ -39,7 +39,7 @@ Result<void> EventReader::end() {
   rest_.clear();
   if (line_ == 0)
     return fail(Code::invalid,
-                name_ + (torn_ ? ", line 1: it has no end; that is no history" : " is empty; that is no history"));
+                name_ + (torn_ ? ", line 1: the line does not end; not a history" : " is empty; not a history"));
   return {};
 }
 

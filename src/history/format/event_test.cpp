@@ -139,24 +139,24 @@ TEST(HistoryFormat, AnEventOfWorkIsAboutOneJobOrOneLock) {
 TEST(HistoryFormat, WhatIsNotTheFormatIsRefusedAndNamed) {
   EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":1,"verb":"tidy","speed":3})"),
             "there is no field 'speed'; a newer fenceline may have written it");
-  EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":"one","verb":"tidy"})"), "field 'n' has a value of the wrong kind");
-  EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":1,"n":2,"verb":"tidy"})"), "field 'n' stands there twice");
+  EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":"one","verb":"tidy"})"), "field 'n' has a value of the wrong type");
+  EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":1,"n":2,"verb":"tidy"})"), "field 'n' appears twice");
   EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":1,"verb":"fly"})"), "there is no verb 'fly'");
   EXPECT_EQ(refusal(R"({"e":"dance","by":"w"})"), "there is no kind of event 'dance'");
   EXPECT_EQ(refusal(R"({"e":"invoke","by":"w","n":1})"), "an invoke without a verb");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w"})"), "a call without its number");
-  EXPECT_EQ(refusal(R"({"e":"ok","n":1})"), "it does not say by whom it is");
+  EXPECT_EQ(refusal(R"({"e":"ok","n":1})"), "it does not name its recorder");
   EXPECT_EQ(refusal(R"({"by":"w"})"), "it does not say what kind of event it is");
   EXPECT_EQ(refusal(R"({"e":"recorder","by":"w","history":2,"class":"B"})"),
             "the history is of format 2; this program reads format 1");
   EXPECT_EQ(refusal(R"({"e":"recorder","by":"w","history":1,"class":"E"})"),
             "class 'E' is none; there are A, B, C and D");
-  EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":1.5})"), "field 'at' is no whole number, or too large");
+  EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":1.5})"), "field 'at' is not a whole number, or is too large");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"at":18446744073709551615})"), "field 'at' is too large");
   EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[{"fence":1}]})"), "a job, lock, tick or stage has no id");
-  EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[[]]})"), "field 'jobs' has a value of the wrong kind");
-  EXPECT_EQ(refusal("[]"), "it is no JSON object");
-  EXPECT_EQ(refusal("7"), "it is no JSON object");
+  EXPECT_EQ(refusal(R"({"e":"ok","by":"w","n":1,"jobs":[[]]})"), "field 'jobs' has a value of the wrong type");
+  EXPECT_EQ(refusal("[]"), "it is not a JSON object");
+  EXPECT_EQ(refusal("7"), "it is not a JSON object");
 }
 
 TEST(HistoryFormat, NoBytesMakeItFallOver) {
@@ -195,9 +195,9 @@ TEST(HistoryReader, SaysWhichLineIsWrong) {
   EXPECT_EQ(read_all(kRecorder + "\n\n").error().message, "f, line 2: it is not JSON in UTF-8 (at byte 1)");
   EXPECT_EQ(read_all(kRecorder + "\n" + kInvoke + "\nnonsense\n").error().message.substr(0, 10), "f, line 3:");
   EXPECT_EQ(read_all(kInvoke + "\n").error().message,
-            "f, line 1: no history begins like this; the first line names a recorder");
-  EXPECT_EQ(read_all("").error().message, "f is empty; that is no history");
-  EXPECT_EQ(read_all("x").error().message, "f, line 1: it has no end; that is no history");
+            "f, line 1: not a history; the first line of a history names its recorder");
+  EXPECT_EQ(read_all("").error().message, "f is empty; not a history");
+  EXPECT_EQ(read_all("x").error().message, "f, line 1: the line does not end; not a history");
 }
 
 TEST(HistoryReader, KeepsNoMoreThanOneLineInMemory) {
@@ -212,7 +212,7 @@ TEST(HistoryReader, KeepsNoMoreThanOneLineInMemory) {
   }
   ASSERT_FALSE(fed);
   EXPECT_EQ(pieces, 17);
-  EXPECT_EQ(fed.error().message, "f, line 2: it is longer than 16 MiB; that is no history");
+  EXPECT_EQ(fed.error().message, "f, line 2: it is longer than 16 MiB; not a history");
 }
 
 }  // namespace

@@ -43,11 +43,11 @@ struct LineSax : nlohmann::json_sax<nlohmann::json> {
     if (complaint.empty()) complaint = std::move(why);
     return false;
   }
-  bool wrong_type() { return no("field '" + shown(name) + "' has a value of the wrong kind"); }
+  bool wrong_type() { return no("field '" + shown(name) + "' has a value of the wrong type"); }
 
   template <class Value>
   bool put(Value value) {
-    if (at == At::outside) return no("it is no JSON object");
+    if (at == At::outside) return no("it is not a JSON object");
     if (at == At::texts) {
       if constexpr (std::is_same_v<Value, std::string>) {
         texts->push_back(std::move(value));
@@ -102,7 +102,7 @@ struct LineSax : nlohmann::json_sax<nlohmann::json> {
     return put(static_cast<std::int64_t>(value));
   }
   bool number_float(number_float_t, const string_t&) override {
-    return no("field '" + shown(name) + "' is no whole number, or too large");
+    return no("field '" + shown(name) + "' is not a whole number, or is too large");
   }
   bool string(string_t& value) override { return put(std::move(value)); }
   bool binary(binary_t&) override { return false; }
@@ -121,7 +121,7 @@ struct LineSax : nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool start_array(std::size_t) override {
-    if (at != At::event || field == nullptr) return at == At::outside ? no("it is no JSON object") : wrong_type();
+    if (at != At::event || field == nullptr) return at == At::outside ? no("it is not a JSON object") : wrong_type();
     if (const auto* jobs = std::get_if<std::vector<JobPart> Event::*>(&field->where)) {
       list = &(event.**jobs);
       at = At::jobs;
@@ -151,7 +151,7 @@ struct LineSax : nlohmann::json_sax<nlohmann::json> {
     if (known.empty()) return no("there is no field '" + shown(name) + "'; a newer fenceline may have written it");
     std::vector<std::string_view>& before = of_job ? seen_of_job : seen;
     if (std::find(before.begin(), before.end(), known) != before.end())
-      return no("field '" + shown(name) + "' stands there twice");
+      return no("field '" + shown(name) + "' appears twice");
     before.push_back(known);
     return true;
   }
@@ -166,7 +166,7 @@ Result<void> check_class(const Event& event) {
 }
 
 Result<void> check_event(const Event& event) {
-  if (event.by.empty()) return fail(Code::invalid, "it does not say by whom it is");
+  if (event.by.empty()) return fail(Code::invalid, "it does not name its recorder");
   switch (event.kind) {
     case Kind::recorder:
       if (event.version != kFormatVersion)
@@ -200,7 +200,7 @@ Result<Event> parse_line(std::string_view line) {
   if (line.size() > kLineBytesMax) return fail(Code::invalid, "it is longer than 16 MiB");
   LineSax sax;
   if (!nlohmann::json::sax_parse(line.begin(), line.end(), &sax) || sax.at != LineSax::At::done)
-    return fail(Code::invalid, sax.complaint.empty() ? "it is no event" : sax.complaint);
+    return fail(Code::invalid, sax.complaint.empty() ? "it is not an event" : sax.complaint);
   if (!sax.has_kind) return fail(Code::invalid, "it does not say what kind of event it is");
   if (const Result<void> ok = check_event(sax.event); !ok) return std::unexpected(ok.error());
   return std::move(sax.event);

@@ -19,7 +19,7 @@ create function fail_behind(message text, detail text) returns void language plp
 create function next_fence(last bigint, floor bigint, wall bigint) returns bigint language plpgsql immutable as $$
 begin
   if greatest(last, floor) >= 9007199254740991 then
-    perform fail_refused('fences are used up: the last one is 2^53-1');
+    perform fail_refused('no fences are left: the largest is 2^53-1');
   end if;
   if wall > 9007199254740991 then
     perform fail_refused('the store''s clock is past the year 2255: no fence can follow it; set the clock');

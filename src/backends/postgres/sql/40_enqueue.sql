@@ -20,7 +20,7 @@ begin
   if there.queue_id is not null then
     -- An item may have gone on to another stage since.
     if coalesce((select i.came_in from item i where i.id = id_ and i.ns_id = ns), there.queue_id) <> queue_ or there.payload <> payload_ then
-      perform fail_conflict(format('job %s is there already with another queue, stage or payload', id_));
+      perform fail_conflict(format('job %s already exists with another queue, stage or payload', id_));
     end if;
     return id_;
   end if;
@@ -29,7 +29,7 @@ begin
   select * into there from known_job(ns, holder_);
   if there.queue_id is not null
      and ((select home_id from queue where id = there.queue_id) <> (select home_id from queue where id = queue_) or not same_json(there.payload, payload_)) then
-    perform fail_conflict(format('job %s stands for job %s, which has another queue or payload', id_, holder_));
+    perform fail_conflict(format('job %s is an alias of job %s, which has another queue or payload', id_, holder_));
   end if;
   return holder_;
 end $$;

@@ -60,7 +60,7 @@ begin
     j.owner_id := null;
     j.losses := coalesce(j.losses, 0) + 1;
     j.losses_in_row := coalesce(j.losses_in_row, 0) + 1;
-    j.error := convert_to(format('lost %s deliveries in a row: its workers died or were cut off', j.losses_in_row), 'UTF8');
+    j.error := convert_to(format('lost %s deliveries in a row: its workers died or lost the store', j.losses_in_row), 'UTF8');
     perform finish(j, 4::smallint, null, null, c.wall);
     perform count_moved(j.queue_id, 0, -1, 0, 0, 1, 0);
     perform look_at((select home_id from queue where id = j.queue_id), j.group_id, j.limit_id, null);

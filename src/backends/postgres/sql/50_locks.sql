@@ -163,7 +163,7 @@ begin
   end loop;
   if n = 0 then return; end if;
   if cardinality(answers) < cardinality(names) then
-    perform fail_stale(format('the lease of %s that this request was granted has ended; ask anew', names[1]), 'reason=lost');
+    perform fail_stale(format('the lease of %s that this request got has ended; ask again with a new request', names[1]), 'reason=lost');
   end if;
   return query select u.resource, u.fence, u.owner, u.place, u.reason, least_left, u.waited, u.again_us, u.ahead from unnest(answers) as u;
 end $$;
@@ -218,7 +218,7 @@ begin
       set request = excluded.request, place = excluded.place, previous = null, granted_at = excluded.granted_at, lease_end = excluded.lease_end, known_until = excluded.known_until, released = false
     where lock_sharer.released or lock_sharer.lease_end <= lease;
     -- Two rows of one name cannot be: the release of one would end the other's lease.
-    if not found then perform fail_refused(format('%s shares lock %s already, by another request; every holder needs a name of its own', owner_, s.resource)); end if;
+    if not found then perform fail_refused(format('%s already shares lock %s under another request; every holder needs its own name', owner_, s.resource)); end if;
     update lock set free_at = greatest(free_at, lease + ttl), pattern = pattern_ where ns_id = ns_ and resource = s.resource;
     a.fence := l.fence;
     return a;
@@ -265,7 +265,7 @@ begin
   foreach name_ in array names loop perform lock_row(ns_, name_, now.lease); end loop;
   select * into now from clock();
   if exists (select 1 from lock_withdrawn w where w.ns_id = ns_ and w.name = any (names) and w.owner = owner and w.request = request and w.until > now.lease) then
-    perform fail_refused('this request was withdrawn; ask anew');
+    perform fail_refused('this request was withdrawn; ask again with a new request');
   end if;
   return query select g.resource, g.fence, g.owner, g.place, g.reason, g.left_us, now.waited, g.again_us, g.ahead from lock_granted_before(ns_, names, owner, request, slots, now.lease) as g;
   if found then return; end if;

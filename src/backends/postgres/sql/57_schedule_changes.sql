@@ -43,7 +43,7 @@ declare
   gone bigint;
 begin
   if s.resolved_to <> (asked ->> 'from')::bigint then perform fail_conflict(format('schedule %s has moved on: read it again', s.name)); end if;
-  if to_ < s.bar then perform fail_refused(format('schedule %s cannot be moved back so far: what became of those ticks is forgotten', s.name)); end if;
+  if to_ < s.bar then perform fail_refused(format('schedule %s cannot be moved back that far: the outcomes of those ticks are no longer known', s.name)); end if;
   if to_ < s.counts_from then perform fail_refused(format('schedule %s cannot be moved back beyond its last edit', s.name)); end if;
   select * into over from skipped x where x.schedule_id = s.id and x.first <= to_ order by x.first desc limit 1;
   if over.last is null or over.last <= to_ then over := null; end if;

@@ -104,7 +104,7 @@ begin
     first := wall;
     update batch_name set first_seen = wall where ns_id = ns_ and name = name_;
   elsif wall - first > repeatable_for then
-    perform fail_refused(format('batch ''%s'' was first seen %s ago and can be repeated for 24h; give this one another name', name_,
+    perform fail_refused(format('batch ''%s'' was first seen %s ago and can be repeated for 24h only; use another name', name_,
                                 format_duration((wall - first) / 3600000000 * 3600000000)));
   end if;
   return jsonb_build_object('first_seen', first);

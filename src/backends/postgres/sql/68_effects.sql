@@ -65,7 +65,7 @@ begin
   end if;
   if e.state = 0 then
     if e.call = request ->> 'call' then
-      perform fail_refused(format('this call of effect %s of job %s has ended as none; begin again with a new one', name_, j.id));
+      perform fail_refused(format('this call of effect %s of job %s ended without effect; begin again with a new call', name_, j.id));
     end if;
     perform write_intent(ns_, request, 0, wall);
     return jsonb_build_object('verdict', 0);
@@ -158,7 +158,7 @@ begin
     where id = id_ and ns_id = ns_ and name = name_;
   end if;
   perform end_effect(ns_, id_, name_, case when end_ = 0 then 2 else 0 end::smallint, now.lease, now.wall);
-  if known_better then perform note_act(ns, 'worker', 'effect_resolved', format('%s %s done', id_, name_), 'its own call says so', now.wall); end if;
+  if known_better then perform note_act(ns, 'worker', 'effect_resolved', format('%s %s done', id_, name_), 'its own call reported so', now.wall); end if;
   return '{}';
 end $$;
 
@@ -182,12 +182,12 @@ begin
   if e.id is null then perform fail_not_found(format('there is no effect %s of job %s', name_, id_)); end if;
   if e.state = wanted then return; end if;
   if e.state <> 1 then perform fail_refused(format('effect %s of job %s is not in doubt: it is %s', name_, id_, case when e.state = 2 then 'done' else 'none' end)); end if;
-  if call_ <> '' and call_ <> e.call then perform fail_refused(format('effect %s of job %s was begun again since by another call; look at it again', name_, id_)); end if;
+  if call_ <> '' and call_ <> e.call then perform fail_refused(format('effect %s of job %s was begun again by another call; look again', name_, id_)); end if;
   if j.fence = e.fence and j.lease_end > now.lease then
-    perform fail_refused(format('effect %s of job %s is not in doubt: its holder is at it; cancel the job first, or wait', name_, id_));
+    perform fail_refused(format('effect %s of job %s is not in doubt: its holder is still working on it; cancel the job first, or wait', name_, id_));
   end if;
   if exists (select 1 from slot s where s.ns_id = ns_ and s.id = id_ and s.lease_end > now.lease and s.fence = e.fence) then
-    perform fail_refused(format('effect %s of job %s: its holder may still be at it; wait until its worker has stopped, or its lease would have ended', name_, id_));
+    perform fail_refused(format('effect %s of job %s: its holder may still be running; wait until its worker has stopped or its lease has ended', name_, id_));
   end if;
   update effect set resolved_by = request -> 'act' ->> 'actor', result = decode(coalesce(request ->> 'result', ''), 'hex') where id = id_ and ns_id = ns_ and name = name_;
   perform end_effect(ns_, id_, name_, wanted, now.lease, now.wall);

@@ -33,9 +33,9 @@ declare
 begin
   if ns_ is not null then perform take_all_turns(ns_); end if;
   select w.told into told_ from worker w where w.ns_id = ns_ and w.owner = owner_ for update;
-  if not found then perform fail_not_found(format('no worker %s is known; `fenceline workers list` shows them', owner_)); end if;
+  if not found then perform fail_not_found(format('no worker %s is registered; `fenceline workers list` shows them', owner_)); end if;
   if told_ = wanted then return; end if;
-  if told_ = 2 then perform fail_refused(format('worker %s was told to stop: start another one', owner_)); end if;
+  if told_ = 2 then perform fail_refused(format('worker %s was told to stop; start another one', owner_)); end if;
   update worker set told = wanted where ns_id = ns_ and owner = owner_;
   perform wake_workers(ns_);
   perform note_act(ns, request -> 'act' ->> 'actor', 'worker_' || (array['work', 'quiet', 'stop'])[wanted + 1], owner_, request -> 'act' ->> 'reason', (clock()).wall);

@@ -17,11 +17,11 @@ begin
   if not found then p := (ns_, name_, 0, 0, true, '')::pipeline; end if;
   if p.spec <> spec_ then
     if (request ->> 'revision')::bigint <> (case when p.removed then 0 else p.revision end) then
-      perform fail_conflict(case when p.removed then format('there is no pipeline %s by now: look again', name_)
-                                 else format('pipeline %s has revision %s by now, not %s: look at it again', name_, p.revision, request ->> 'revision') end);
+      perform fail_conflict(case when p.removed then format('there is no pipeline %s any more: look again', name_)
+                                 else format('pipeline %s has revision %s now, not %s: look at it again', name_, p.revision, request ->> 'revision') end);
     end if;
     if p.removed and (select count(*) from pipeline x where x.ns_id = ns_ and not x.removed) >= pipelines_most then
-      perform fail_refused(format('namespace %s has %s pipelines already: remove one first', ns, pipelines_most));
+      perform fail_refused(format('namespace %s has %s pipelines, the most there can be; remove one first', ns, pipelines_most));
     end if;
     wall := (clock()).wall;
     insert into pipeline as x (ns_id, name, revision, changed_at, removed, spec) values (ns_, name_, 1, wall, removes, spec_)

@@ -10,7 +10,7 @@ end $$;
 create function refuse_prepare() returns void language plpgsql as $$
 begin
   if current_setting('max_prepared_transactions')::int > 0 and current_query() ~* E'\\mprepare\\M.*\\mtransaction\\M' then
-    raise exception using errcode = '0A000', message = 'a transaction under a fence cannot be prepared: until somebody ended it, nobody could take over; commit it';
+    raise exception using errcode = '0A000', message = 'a transaction under a fence cannot be prepared: no takeover would be possible until it ended; commit it';
   end if;
 end $$;
 

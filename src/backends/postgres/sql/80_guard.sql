@@ -35,10 +35,10 @@ begin
   return case state_
     when 0 then 'the job was taken back and waits for its next grant'
     when 2 then 'the job was taken back and waits'
-    when 3 then 'somebody else has done the job'
+    when 3 then 'another worker has done the job'
     when 4 then 'the job is dead'
     when 5 then 'the job was cancelled'
-    else 'somebody else has the job now' end;
+    else 'another worker has the job now' end;
 end $$;
 
 create function refuse_stale(source int, resource text, sent bigint, newest bigint) returns void language plpgsql as $$
@@ -135,7 +135,7 @@ begin
     perform refuse_stale(source_, resource_, fence_, newest);
   elsif fence_ > newest then
     perform refuse_behind(source_, resource_, fence_, newest, format('the newest that is known here is %s. Either it was granted after this transaction took its snapshot: begin anew; or the store was '
-      'set back: have the job granted anew', newest));
+      'set back: have the job granted again', newest));
   elsif remembered > fence_ then
     perform refuse_behind(source_, resource_, fence_, remembered, format('it is the store''s newest, but %s was let in before, so the store was set back; run: select %I.rebase(), and have the job granted '
       'anew', remembered, current_schema()));
@@ -152,10 +152,10 @@ declare
   word text;
 begin
   if coalesce(resource_, '') = '' or length(resource_) > 500 then
-    raise exception using errcode = '22023', message = 'a resource has a name of 1 to 500 characters: the id of a job, or a name that all its writers use';
+    raise exception using errcode = '22023', message = 'a resource's name has 1 to 500 characters: the id of a job, or a name that all writers use';
   end if;
   if fence_ is null or fence_ < 1 or fence_ > 9007199254740991 then
-    raise exception using errcode = '22023', message = format('fence %s of %s is none: a fence is the number that came with the grant, 1 to 2^53-1', coalesce(fence_::text, 'null'), resource_);
+    raise exception using errcode = '22023', message = format('fence %s of %s is not a fence: a fence is the number that came with the grant, 1 to 2^53-1', coalesce(fence_::text, 'null'), resource_);
   end if;
   word := concat_ws(' ', extract(epoch from statement_timestamp()), current_schema(), ns_name, fence_, resource_);
   if coalesce(remembered, 0) <= fence_ and current_setting('fenceline.admitted', true) = word then return; end if;

@@ -173,7 +173,7 @@ begin
   perform check_may('protect a table', has_function_privilege('make_protection(text[], text, boolean, text, boolean, regrole)', 'execute'));
   select * into one from pg_class c where c.oid = "table";
   if one.relkind not in ('r', 'p') or one.relpersistence = 't' or one.relnamespace = current_schema()::regnamespace or one.relnamespace = 'pg_catalog'::regnamespace then
-    perform fail_refused(format('%s cannot be protected: name a table of your own that is no view and not temporary', "table"));
+    perform fail_refused(format('%s cannot be protected: name a plain table of your own, not a view or a temporary table', "table"));
   end if;
   is_parted := one.relkind = 'p';
   if not is_parted and exists (select 1 from pg_inherits i where i.inhparent = "table") then

@@ -45,7 +45,7 @@ begin
     raise exception using errcode = 'FL003', message = format('there is no job %s', id_) || coalesce(' here: it is in namespace ' || other || format(', say so: namespace => %L', other), ''), detail = detail_;
   end if;
   if reason = 'superseded' and sent > current_ then
-    perform fail_behind(format('job %s: fence %s is not known here, the newest is %s: commit the claim that granted it first; if it was, the store was set back: let the job be granted anew', id_, sent, current_), detail_);
+    perform fail_behind(format('job %s: fence %s is not known here, the newest is %s: commit the claim that granted it first; if it was, the store was set back: let the job be granted again', id_, sent, current_), detail_);
   end if;
   perform fail_stale(format('job %s: %s', id_, case reason
     when 'superseded' then format('fence %s is stale, the newest is %s: %s', sent, current_, what_became_of(id_, sent))
@@ -141,7 +141,7 @@ begin
   if found and e.state <> 0 and e.digest <> digest_ then
     perform fail_conflict(format('effect %s of job %s was begun for another command or request; give this one another name', name_, id_));
   end if;
-  if found and e.state = 1 then perform fail_conflict(format('effect %s of job %s was begun outside a transaction, and may have happened', name_, id_)); end if;
+  if found and e.state = 1 then perform fail_conflict(format('effect %s of job %s was begun outside a transaction and may have happened', name_, id_)); end if;
   done_before := found and e.state = 2;
   if done_before then
     result_ := e.result;
@@ -204,15 +204,15 @@ begin
   if id_ is not null then
     select * into noted from noted_job n where n.tx = pg_current_xact_id() and n.id = id_ and n.ns = note_job.ns;
     if found then
-      if noted.queue <> queue_ or noted.stage <> stage_ or noted.payload <> payload_ then perform fail_conflict(format('job %s is there already with another queue, stage or payload', id_)); end if;
+      if noted.queue <> queue_ or noted.stage <> stage_ or noted.payload <> payload_ then perform fail_conflict(format('job %s already exists with another queue, stage or payload', id_)); end if;
       return id_;
     end if;
     if in_queue is null then
       -- The stage is not there yet, or not even the queue: a job with this id is in another one, and so is whom it stands for, unless that is in another stage of the queue.
-      if (known_job(ns_, id_)).queue_id is not null then perform fail_conflict(format('job %s is there already with another queue, stage or payload', id_)); end if;
+      if (known_job(ns_, id_)).queue_id is not null then perform fail_conflict(format('job %s already exists with another queue, stage or payload', id_)); end if;
       in_queue := (select q.id from queue q where q.home_id = home_ limit 1);
       select a.holder into answer from alias a where in_queue is null and a.ns_id = ns_ and a.id = id_ and (known_job(ns_, a.holder)).queue_id is not null;
-      if found then perform fail_conflict(format('job %s stands for job %s, which has another queue or payload', id_, answer)); end if;
+      if found then perform fail_conflict(format('job %s is an alias of job %s, which has another queue or payload', id_, answer)); end if;
     end if;
     answer := answered_before(ns_, id_, in_queue, payload_);
     if answer is not null then return answer; end if;

@@ -194,7 +194,7 @@ declare
 begin
   perform check_name('namespace', settle.namespace);
   perform check_fence_sent(settle.job, settle.fence);
-  if kind is null then perform fail_invalid(format('''%s'' is no outcome; use done, failed, dead, later or given_back', left(settle.outcome, 40))); end if;
+  if kind is null then perform fail_invalid(format('''%s'' is not an outcome; use done, failed, dead, later or given_back', left(settle.outcome, 40))); end if;
   if octet_length(settle.result) > 1048576 then perform fail_invalid('result is too large; at most 1 MiB'); end if;
   if octet_length(settle.error) > 4096 then perform fail_invalid('error is too long; at most 4096 bytes'); end if;
   if settle.exit_status not between 0 and 255 then perform fail_invalid('exit status must be 0 to 255'); end if;

@@ -35,9 +35,9 @@ begin
   perform check_lock_holder('holder', holder);
   if request is not null then perform check_lock_holder('request', request); end if;
   -- Two who have the same name by mistake must not be one: only who says its request can ask again.
-  if wait and request is null then perform fail_invalid('who waits asks again, with the same request: say one, request => ''...'', that nobody else uses'); end if;
+  if wait and request is null then perform fail_invalid('a waiter repeats the same request: name one with request => ''...'', unique to this waiter'); end if;
   if ttl_ is null or delay_ is null or hold_ is null or shared is null or wait is null then perform fail_invalid('ttl, delay, hold_at_least, shared and wait cannot be null'); end if;
-  if shared and (delay_ > 0 or hold_ > 0) then perform fail_invalid('a shared lock is not held at least for some time, and has no delay'); end if;
+  if shared and (delay_ > 0 or hold_ > 0) then perform fail_invalid('a shared lock takes neither hold_at_least nor a delay'); end if;
   if has_old_snapshot() then perform fail_refused('lock_acquire needs a transaction in READ COMMITTED: set it for this one, and commit; the one that works may be of any level'); end if;
   perform end_if_idle_for(10000);
   select * into a from acquire_locks(namespace, array[name], holder, coalesce(request, gen_random_uuid()::text), shared::int::smallint, 1, ttl_, false, hold_, delay_, wait, 'sql', '');

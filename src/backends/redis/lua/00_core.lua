@@ -61,7 +61,7 @@ local function raise_floor_to(fence)
 end
 
 -- The next fence of a job after `last`, or nil when they are used up. The largest one of the namespace is kept, for its removal; `spaces` are those that ever had one.
-local FENCES_USED_UP = 'fences are used up: the next one would pass 2^53 - 1'
+local FENCES_USED_UP = 'no fences are left: the next one would pass 2^53 - 1'
 local function has_fence_after(last)
   floor_read = floor_read or floor_of_store()
   return math.max(last + 1, floor_read + 1, wall_now) <= FENCE_MAX

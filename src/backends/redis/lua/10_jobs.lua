@@ -491,7 +491,7 @@ local function count_loss(r)
   r.losses, r.losses_in_row = r.losses + 1, r.losses_in_row + 1
   if r.losses_in_row >= LOSSES_MAX then
     r.state, r.finished_at = DEAD, wall_now
-    r.error = string.format('lost %d deliveries in a row: its workers died or were cut off', r.losses_in_row)
+    r.error = string.format('lost %d deliveries in a row: its workers died or lost the store', r.losses_in_row)
   end
 end
 

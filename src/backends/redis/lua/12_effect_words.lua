@@ -53,7 +53,7 @@ local function set_effect_result(e, result)
 end
 local function effect_result(e) return call('HGET', P .. 'effect_results:' .. e.id, e.name) or '' end
 
--- An intent, and nobody holds its job under its fence by a live lease.
+-- An intent, and nothing holds its job under its fence by a live lease.
 local function is_in_doubt(r, e)
   if e.state ~= INTENT then return false end
   return not (r.state == RUNNING and r.fence == e.fence and not is_expired(r))

@@ -18,9 +18,9 @@ local function range_over(s, moment)
 end
 
 local function rewind_refusal(s, asked)
-  if s.resolved_to ~= asked.from then return refuse('conflict', 'schedule ' .. s.name .. ' stands elsewhere by now') end
+  if s.resolved_to ~= asked.from then return refuse('conflict', 'schedule ' .. s.name .. ' has moved on since') end
   if asked.to < s.bar or asked.to < s.counts_from then
-    return refuse('refused', 'schedule ' .. s.name .. ' can be moved back to its last change, and to where its history begins, and no further')
+    return refuse('refused', 'schedule ' .. s.name .. ' can be moved back only to its last change and to where its history begins')
   end
   local _, range = range_over(s, asked.to)
   local kept = asked.kept
@@ -41,7 +41,7 @@ local function change_refusal(s, asked)
   if is_as_asked(s, asked) then return nil end
   local refused = asked.step and refusal_of(s, asked.step) or ''
   if refused == 'early' then return refuse('refused', 'a tick of schedule ' .. name .. " lies ahead of the store's clock") end
-  if refused ~= '' then return refuse('conflict', 'schedule ' .. name .. ' stands elsewhere by now (' .. refused .. ')') end
+  if refused ~= '' then return refuse('conflict', 'schedule ' .. name .. ' has moved on since (' .. refused .. ')') end
   return asked.change == 'rewind' and rewind_refusal(s, asked) or nil
 end
 

@@ -33,7 +33,7 @@ if not e then
   return {ACT}
 end
 if e.state == NONE then
-  if e.call == this_call then return refuse('refused', 'this call of effect ' .. name .. ' of job ' .. words .. ' has ended as none; begin again with a new one') end
+  if e.call == this_call then return refuse('refused', 'this call of effect ' .. name .. ' of job ' .. words .. ' ended without effect; begin again with a new call') end
   e.doubts = 0
   begin()
   return {ACT}

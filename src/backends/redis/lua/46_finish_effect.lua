@@ -30,5 +30,5 @@ if ends == IS_DONE then
   e.exit_status, e.resolved_by = exit_status, ''
 end
 end_effect(r, e, ends == IS_DONE and HAPPENED or NONE)
-if known_better then note_act('worker', 'effect_resolved', ARGV[11] .. ' ' .. name .. ' done', 'its own call says so') end
+if known_better then note_act('worker', 'effect_resolved', ARGV[11] .. ' ' .. name .. ' done', 'its own call reported so') end
 return {}

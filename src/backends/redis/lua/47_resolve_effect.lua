@@ -10,10 +10,10 @@ local effect = 'effect ' .. name .. ' of job ' .. words
 if not e then return refuse('not_found', 'there is no ' .. effect) end
 if e.state == wanted then return 0 end
 if e.state ~= INTENT then return refuse('refused', effect .. ' is not in doubt: it is ' .. STATES[e.state]) end
-if this_call ~= '' and this_call ~= e.call then return refuse('refused', effect .. ' was begun again since by another call; look at it again') end
-if not is_in_doubt(r, e) then return refuse('refused', effect .. ' is not in doubt: its holder is at it; cancel the job first, or wait') end
+if this_call ~= '' and this_call ~= e.call then return refuse('refused', effect .. ' was begun again by another call; look again') end
+if not is_in_doubt(r, e) then return refuse('refused', effect .. ' is not in doubt: its holder is still working on it; cancel the job first, or wait') end
 if keeps_slot(r) and r.revoked_fence == e.fence then
-  return refuse('refused', effect .. ': its holder may still be at it; wait until its worker has stopped, or its lease would have ended')
+  return refuse('refused', effect .. ': its holder may still be running; wait until its worker has stopped or its lease has ended')
 end
 e.resolved_by = ARGV[9]
 set_effect_result(e, result)

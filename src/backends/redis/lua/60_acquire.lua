@@ -18,7 +18,7 @@ end
 request.member = member_of(request.mode, request.owner, request.request)
 
 local read = call('MGET', STORE .. 'floor', withdrawn_key(request.owner, request.request))
-if read[2] and tonumber(read[2]) > lease_now then return refuse('refused', 'this request was withdrawn; ask anew') end
+if read[2] and tonumber(read[2]) > lease_now then return refuse('refused', 'this request was withdrawn; ask again with a new request') end
 
 -- A request that was granted before.
 local found, left, granted, waited = 0, math.huge, {}, false
@@ -39,7 +39,7 @@ for _, name in ipairs(request.names) do
 end
 if found > 0 then
   if #granted == 3 * count then return {1, left, unpack(granted)} end
-  return refuse('lost', 'the lease of ' .. request.names[1] .. ' that this request was granted has ended; ask anew')
+  return refuse('lost', 'the lease of ' .. request.names[1] .. ' that this request got has ended; ask again with a new request')
 end
 
 if waited then forget_the_silent() end

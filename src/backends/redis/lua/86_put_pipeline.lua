@@ -10,11 +10,11 @@ local row = packed and unpack_one(packed) or {0, 0, ''}
 local is_there = row[3] ~= ''
 if row[3] == spec then return {num(row[1]), num(row[2])} end
 if is_there and revision ~= row[1] then
-  return refuse('conflict', 'pipeline ' .. name .. ' has revision ' .. num(row[1]) .. ' by now, not ' .. num(revision) .. ': look at it again')
+  return refuse('conflict', 'pipeline ' .. name .. ' has revision ' .. num(row[1]) .. ' now, not ' .. num(revision) .. ': look at it again')
 end
-if not is_there and revision ~= 0 then return refuse('conflict', 'there is no pipeline ' .. name .. ' by now: look again') end
+if not is_there and revision ~= 0 then return refuse('conflict', 'there is no pipeline ' .. name .. ' any more: look again') end
 if not is_there and call('HLEN', P .. 'pipelines') >= PIPELINES_MOST then
-  return refuse('refused', 'namespace ' .. P:match('{(.*)}:$') .. ' has ' .. PIPELINES_MOST .. ' pipelines already: remove one first')
+  return refuse('refused', 'namespace ' .. P:match('{(.*)}:$') .. ' has ' .. PIPELINES_MOST .. ' pipelines, the most there can be; remove one first')
 end
 row = {row[1] + 1, wall_now, spec}
 if spec == '' then
