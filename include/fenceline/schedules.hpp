@@ -162,7 +162,7 @@ class ScheduleControl {
   // nothing changed), and those of the store as a whole: unavailable, in_doubt, denied, broken.
   virtual Result<ReconcileReport> reconcile(const std::vector<NamedSpec>& list, const Act& act = kByLibrary) = 0;
   // What reconcile would do; nothing changes.
-  virtual Result<ReconcileReport> foresee(const std::vector<NamedSpec>& list) = 0;
+  virtual Result<ReconcileReport> dry_run(const std::vector<NamedSpec>& list) = 0;
 
   // From now on no tick fires. The first pause stays. Where the store is full, ticks that are due do not fire, in a
   // pause and in a removal; a resume skips them. In doubt: also if somebody else changed it after a try whose answer

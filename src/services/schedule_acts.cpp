@@ -217,7 +217,7 @@ Result<ReconcileReport> ScheduleActs::reconcile(const std::vector<NamedSpec>& li
   return report;
 }
 
-Result<ReconcileReport> ScheduleActs::foresee(const std::vector<NamedSpec>& list) {
+Result<ReconcileReport> ScheduleActs::dry_run(const std::vector<NamedSpec>& list) {
   if (auto ok = check_list(list); !ok) return std::unexpected(ok.error());
   ReconcileReport report;
   for (const auto& [name, spec] : list) {

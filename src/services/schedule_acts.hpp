@@ -37,7 +37,7 @@ class ScheduleActs final : public ScheduleControl {
 
   Result<PutReport> put(const std::string& name, const ScheduleSpec& spec, const Act& act = kByLibrary) override;
   Result<ReconcileReport> reconcile(const std::vector<NamedSpec>& list, const Act& act = kByLibrary) override;
-  Result<ReconcileReport> foresee(const std::vector<NamedSpec>& list) override;
+  Result<ReconcileReport> dry_run(const std::vector<NamedSpec>& list) override;
   Result<ScheduleRow> pause(const std::string& name, const Act& act = kByLibrary) override;
   Result<ScheduleRow> resume(const std::string& name, const Act& act = kByLibrary) override;
   Result<ScheduleRow> remove(const std::string& name, const Act& act = kByLibrary) override;

@@ -425,13 +425,13 @@ TEST_F(ScheduleActsTest, WhatAReconcileWouldDoIsSaidAndNotDone) {
   must(acts.put("same", hourly(), kAct));
   const std::vector<NamedSpec> list{{"new", hourly()}, {"old", hourly(CatchUp::all)}, {"same", hourly()}};
   const std::size_t before = trail().size();
-  const ReconcileReport foreseen = must(acts.foresee(list));
+  const ReconcileReport predicted = must(acts.dry_run(list));
   EXPECT_EQ(trail().size(), before);
-  EXPECT_EQ(code_of(acts.foresee({{"new", hourly()}, {"new", hourly()}})), Code::invalid);
+  EXPECT_EQ(code_of(acts.dry_run({{"new", hourly()}, {"new", hourly()}})), Code::invalid);
   const ReconcileReport done = must(acts.reconcile(list, kAct));
-  EXPECT_EQ(foreseen.added, done.added);
-  EXPECT_EQ(foreseen.changed, done.changed);
-  EXPECT_EQ(foreseen.same, done.same);
+  EXPECT_EQ(predicted.added, done.added);
+  EXPECT_EQ(predicted.changed, done.changed);
+  EXPECT_EQ(predicted.same, done.same);
 }
 
 TEST_F(ScheduleActsTest, ReconcileAddsAndEditsAndNeverRemoves) {

@@ -79,7 +79,7 @@ class Scheduler {
   void cannot_use(const std::string& name, std::int64_t revision, std::string_view message);
   void forget(const std::string& name);
 
-  WallTime store_now() const { return time_.surely_at(runtime_.now()); }
+  WallTime store_now() const { return time_.earliest_at(runtime_.now()); }
   // The call did not do what it should. Calls again only after a while.
   void failed(std::string_view verb, const Error& error);
   void answered();

@@ -31,10 +31,10 @@ class StoreTime {
 
   bool known() const { return heard_at_ != kNever; }
 
-  // It shows this or later.
-  WallTime surely_at(Instant when) const { return WallTime{when.time_since_epoch() + least_}; }
-  // From then on it shows this or later.
-  Instant surely_when(WallTime shows) const { return Instant{shows.time_since_epoch() - least_}; }
+  // The store's clock shows this or later.
+  WallTime earliest_at(Instant when) const { return WallTime{when.time_since_epoch() + least_}; }
+  // From then on the store's clock shows this or later.
+  Instant reached_at(WallTime shows) const { return Instant{shows.time_since_epoch() - least_}; }
 
  private:
   static constexpr Instant kNever = Instant::min();

@@ -245,14 +245,14 @@ TEST(Schedule, S2_WhatThisMachineCannotReadStopsNoWorkerAndCanBeMended) {
 TEST(Schedule, ImportMakesSchedulesOfACrontabAndABadLineChangesNothing) {
   const Workplace place;
   place.write("tab", "# nightly\nMAILTO=ana\nCRON_TZ=Europe/Berlin\n30 2 * * * /usr/bin/backup --all\n@hourly sync\n");
-  const Json foreseen = answer(place, {"schedule", "import", "tab", "--queue", "cron", "--dry-run"});
+  const Json predicted = answer(place, {"schedule", "import", "tab", "--queue", "cron", "--dry-run"});
   EXPECT_FALSE(std::filesystem::exists(place.file("fenceline.db"))) << "a dry run does not even make a store";
   const Ended ended = place.fenceline({"schedule", "import", "tab", "--queue", "cron", "--json"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_TRUE(has(ended.err, "tab:2: MAILTO is ignored")) << ended.err;
   const Json names = Json::parse(ended.out)["added"];
   ASSERT_EQ(names.size(), 2U);
-  EXPECT_EQ(foreseen,
+  EXPECT_EQ(predicted,
             (Json{{"added", names}, {"changed", Json::array()}, {"unchanged", Json::array()}, {"dry_run", true}}));
   EXPECT_EQ(Json::parse(ended.out)["dry_run"], false);
   const Json backup = answer(place, {"schedule", "show", names[0].get<std::string>()});

@@ -19,13 +19,13 @@ namespace {
 constexpr std::size_t kFileMost = 1 << 20;
 
 // The store is not even made: where there is none, all would be added.
-Result<ReconcileReport> foresee(Invocation& invocation, const std::vector<NamedSpec>& schedules) {
+Result<ReconcileReport> dry_run(Invocation& invocation, const std::vector<NamedSpec>& schedules) {
   const auto store = invocation.open_store(false);
   if (!store && store.error().code != Code::not_found) return std::unexpected(store.error());
   MemoryStore nothing(*invocation.runtime);
   return ScheduleActs(*invocation.runtime, store ? static_cast<Store&>(store->stages()) : nothing,
                       {.ns = invocation.ns, .place = lock_place()}, invocation.stop)
-      .foresee(schedules);
+      .dry_run(schedules);
 }
 
 Result<ReconcileReport> reconcile(Invocation& invocation, const std::vector<NamedSpec>& schedules, const Act& act) {
@@ -53,7 +53,7 @@ Result<int> run_schedule_import(Invocation& invocation) {
   for (const std::string& word : crontab->left_out) tell("fenceline: " + word);
   const bool dry = invocation.has("--dry-run");
   const Result<ReconcileReport> report =
-      dry ? foresee(invocation, crontab->schedules) : reconcile(invocation, crontab->schedules, *act);
+      dry ? dry_run(invocation, crontab->schedules) : reconcile(invocation, crontab->schedules, *act);
   if (!report) return std::unexpected(report.error());
   if (invocation.json) {
     print_line(nlohmann::ordered_json{

@@ -1,4 +1,4 @@
-// Schedules and what became of their ticks, for those who ask.
+// Reads schedules and the history of their ticks.
 #include <algorithm>
 #include <limits>
 #include <utility>

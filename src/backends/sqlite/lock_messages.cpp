@@ -1,4 +1,4 @@
-// What holders and operators say of locks that were granted: renew, release, withdraw, break.
+// What holders and operators do with granted locks: renew, release, withdraw, break.
 #include <algorithm>
 #include <optional>
 
