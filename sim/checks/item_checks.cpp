@@ -110,7 +110,7 @@ void ItemChecks::count(const ItemChange& change) {
   if (change.act == "item_approved") tally_.add(Count::items_approved);
   if (change.act == "item_returned" || change.act == "item_rejected") tally_.add(Count::items_returned);
   if (change.act == "item_expired") tally_.add(Count::items_expired);
-  if (change.act == "item_held") tally_.add(Count::items_held);
+  if (change.act == "item_held") tally_.add(Count::items_on_hold);
   if (change.act == "item_moved") tally_.add(Count::items_moved);
 }
 

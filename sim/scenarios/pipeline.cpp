@@ -32,8 +32,8 @@ const Scenario pipeline{
     .summary = "items through stages and gates: approvals, checks, returns, holds (P1, P2)",
     .plan = plan_of_pipeline,
     .owes = {Count::items_advanced, Count::items_approved, Count::items_let_in, Count::items_returned,
-             Count::items_expired, Count::items_held, Count::items_moved, Count::items_refused, Count::settings_changed,
-             Count::takeovers, Count::lost_requests, Count::lost_replies, Count::late_requests, Count::duplicates,
-             Count::kills, Count::pauses, Count::twins, Count::terminations}};
+             Count::items_expired, Count::items_on_hold, Count::items_moved, Count::items_refused,
+             Count::settings_changed, Count::takeovers, Count::lost_requests, Count::lost_replies, Count::late_requests,
+             Count::duplicates, Count::kills, Count::pauses, Count::twins, Count::terminations}};
 
 }  // namespace fenceline::sim

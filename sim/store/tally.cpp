@@ -114,7 +114,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Count::count_)> 
                                                                                        "items_let_in",
                                                                                        "items_returned",
                                                                                        "items_expired",
-                                                                                       "items_held",
+                                                                                       "items_on_hold",
                                                                                        "items_moved",
                                                                                        "items_refused",
                                                                                        "item_renewals",

@@ -130,7 +130,7 @@ enum class Count {
   items_let_in,  // by the gate of a stage
   items_returned,
   items_expired,  // nobody approved in time
-  items_held,
+  items_on_hold,
   items_moved,
   items_refused,  // changes that the store refused: others were there before
   // trackers

@@ -108,7 +108,7 @@ using Check = Result<Findings> (*)(StateLook&);
 // In the order of kStateChecks, as far as they go; those of locks come in between, from one reading.
 constexpr std::array<Check, 9> kOfJobs{stale_jobs, poison_jobs,  orphans,          beliefs,       workers_gone,
                                        queue_age,  dead_letters, effects_in_doubt, groups_blocked};
-constexpr std::array<Check, 3> kOfPlans{schedules_late, schedules_ahead, items_held};
+constexpr std::array<Check, 3> kOfPlans{schedules_late, schedules_ahead, items_on_hold};
 
 }  // namespace
 }  // namespace doctor

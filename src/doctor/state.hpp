@@ -23,8 +23,9 @@ namespace fenceline {
 // Every name that a finding about state can have: what metrics are labelled with. In the order in which they are looked
 // at.
 inline constexpr std::array<std::string_view, 14> kStateChecks{
-    "stale_jobs",       "poison_jobs",    "orphans",   "beliefs",   "workers_gone",   "queue_age",       "dead_letters",
-    "effects_in_doubt", "groups_blocked", "lock_wait", "lock_debt", "schedules_late", "schedules_ahead", "items_held"};
+    "stale_jobs", "poison_jobs",    "orphans",          "beliefs",        "workers_gone",
+    "queue_age",  "dead_letters",   "effects_in_doubt", "groups_blocked", "lock_wait",
+    "lock_debt",  "schedules_late", "schedules_ahead",  "items_on_hold"};
 
 struct StateOptions {
   std::string ns = "default";
@@ -55,7 +56,7 @@ struct StateNumbers {
   std::int64_t workers_gone = 0;
   Duration schedule_lag{0};  // the largest: since the first open tick of a schedule was due
   std::int64_t schedules_ahead = 0;
-  std::int64_t items_held = 0;
+  std::int64_t items_on_hold = 0;
 
   bool operator==(const StateNumbers&) const = default;
 };

@@ -80,6 +80,6 @@ struct LockFindings {
 Result<LockFindings> locks(StateLook& look);
 Result<Findings> schedules_late(StateLook& look);
 Result<Findings> schedules_ahead(StateLook& look);
-Result<Findings> items_held(StateLook& look);
+Result<Findings> items_on_hold(StateLook& look);
 
 }  // namespace fenceline::doctor

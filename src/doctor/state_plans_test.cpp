@@ -188,14 +188,14 @@ TEST_F(Items, ThatAPersonHoldsAreNamedWithTheReason) {
   must(items.hold(id, {"ann", "ask legal"}));
   const WallTime since = clock.wall_now();
   pass(5s);
-  const Finding held = one("items_held");
+  const Finding held = one("items_on_hold");
   EXPECT_EQ(held.status, FindingStatus::warning);
   EXPECT_EQ(held.detail, "item " + to_string(id) + " of pipeline docs is on hold by ann ('ask legal')");
   EXPECT_EQ(held.remedy, "fenceline stage release " + to_string(id));
   EXPECT_EQ(held.since, since);
-  EXPECT_EQ(look().numbers.items_held, 1);
+  EXPECT_EQ(look().numbers.items_on_hold, 1);
   must(items.release(id, {"ann", ""}));
-  EXPECT_EQ(one("items_held").status, FindingStatus::ok);
+  EXPECT_EQ(one("items_on_hold").status, FindingStatus::ok);
 }
 
 }  // namespace

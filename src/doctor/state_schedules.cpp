@@ -106,8 +106,8 @@ Result<Findings> schedules_ahead(StateLook& look) {
   return look.told(std::move(list), "no schedule is ahead of the store's clock");
 }
 
-Result<Findings> items_held(StateLook& look) {
-  FindingList list("items_held", "it does not continue until a person acts", "fenceline board");
+Result<Findings> items_on_hold(StateLook& look) {
+  FindingList list("items_on_hold", "it does not continue until a person acts", "fenceline board");
   if (look.waiting.empty()) return look.told(std::move(list), "none");
   const Result<KnownPipelines> pipelines = read_pipelines(look.store, look.options.ns);
   // One of a newer version is for that version's doctor.
@@ -125,7 +125,7 @@ Result<Findings> items_held(StateLook& look) {
     if (const auto pipeline = pipelines->find(item.job.queue); pipeline != pipelines->end())
       judge_item(list, pipeline->second, item);
   }
-  look.looked.numbers.items_held = list.size();
+  look.looked.numbers.items_on_hold = list.size();
   return look.told(std::move(list), "none");
 }
 

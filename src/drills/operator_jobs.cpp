@@ -164,10 +164,10 @@ OperatorFault group_behind_a_doubt() {
 }
 
 OperatorFault item_held() {
-  return {.name = "items_held",
+  return {.name = "items_on_hold",
           .what = "someone puts an item of a pipeline on hold",
-          .metric = "fenceline_finding{check=\"items_held\"}",
-          .check = "items_held",
+          .metric = "fenceline_finding{check=\"items_on_hold\"}",
+          .check = "items_on_hold",
           .command = "fenceline stage release ID",
           .bring_about = [](OperatorScene& scene) {
             const std::string path = scene.folder() + "/docs.toml";

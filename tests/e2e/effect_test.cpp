@@ -121,7 +121,7 @@ TEST(Effect, E2_AnyOtherEndMakesTheJobWaitUnderHold) {
     EXPECT_EQ(state_of(place, id), "waiting") << end;
     const std::string said = Workplace::read(place.file("said"));
     EXPECT_NE(said.find("fenceline effects resolve " + id + " mail --done"), std::string::npos) << said;
-    EXPECT_TRUE(effects_of(place, id)[0]["held"]);
+    EXPECT_TRUE(effects_of(place, id)[0]["job_waits"]);
   }
 }
 
@@ -133,7 +133,7 @@ TEST(Effect, AWorkerWhoseJobWaitsRaisesNoAlarm) {
   const Json report = Json::parse(ended.out);
   EXPECT_EQ(report["refused"], 0);
   EXPECT_EQ(report["lost"], 0);
-  EXPECT_EQ(report["held"], 1);
+  EXPECT_EQ(report["waiting"], 1);
   EXPECT_TRUE(has(ended.err, "\"delivery_held\"")) << ended.err;
   EXPECT_FALSE(has(ended.err, "stale_write_refused")) << ended.err;
   EXPECT_TRUE(has(ended.err, "\"status\":\"success\"")) << ended.err;

@@ -34,7 +34,7 @@ TEST(EffectsList, NamesEveryDoubtAndNothingElse) {
   EXPECT_EQ(doubt["state"], "intent");
   EXPECT_EQ(doubt["policy"], "hold");
   EXPECT_EQ(doubt["key"], waits + ".mail");
-  EXPECT_TRUE(doubt["held"]);
+  EXPECT_TRUE(doubt["job_waits"]);
   EXPECT_FALSE(doubt.contains("result"));
   const Ended table = place.fenceline({"effects", "list", "--job", fine.substr(0, 18), "--in-doubt"});
   EXPECT_EQ(lines_of(table.out).size(), 1U) << table.out;

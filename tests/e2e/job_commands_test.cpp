@@ -149,7 +149,7 @@ TEST(JobRetry, J6_OntoATakenKeyIsRefusedAndNamesTheHolder) {
   const Ended ended = place.fenceline({"job", "retry", dead});
   EXPECT_EQ(ended.status, 65);
   EXPECT_TRUE(one_line(ended.err) && has(ended.err, holder)) << ended.err;
-  EXPECT_TRUE(has(explained(place, dead)["key_held"], holder));
+  EXPECT_TRUE(has(explained(place, dead)["key_taken"], holder));
 }
 
 TEST(JobLogs, ShowsWhatTheHandlerSaidAndFollowsUntilItsEnd) {

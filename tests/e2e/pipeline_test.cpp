@@ -150,11 +150,11 @@ TEST(Pipeline, ACheckSendsBackWithItsReasonAndTheCapOnLoopsAsksAPerson) {
     work(place, "build", "true");
     work(place, "ship", "true", {"--run-checks"});
     EXPECT_EQ(row(place, id)["stage"], "build");
-    EXPECT_EQ(row(place, id)["state"], n == 2 ? "held" : "ready");
+    EXPECT_EQ(row(place, id)["state"], n == 2 ? "on_hold" : "ready");
     EXPECT_TRUE(has(show(place, id)["item"]["returned"]["reason"], "too large"));
   }
   EXPECT_TRUE(has(row(place, id)["waits_for"], "more than loops = 1 allows"));
-  EXPECT_TRUE(explained(place, id).contains("held"));
+  EXPECT_TRUE(explained(place, id).contains("on_hold"));
   EXPECT_EQ(place.fenceline({"stage", "release", id, "--reason", "seen"}).status, 0);
   EXPECT_EQ(row(place, id)["state"], "ready");
 }

@@ -12,14 +12,14 @@
 namespace fenceline::cli {
 namespace {
 
-std::string doubt_of(const Effect& effect) { return effect.held ? "held" : effect.in_doubt ? "in doubt" : ""; }
+std::string doubt_of(const Effect& effect) { return effect.held ? "job waits" : effect.in_doubt ? "in doubt" : ""; }
 
 Json effect_as_json(const Effect& effect, bool with_result) {
   Json out{{"job", to_string(effect.job)},
            {"name", effect.name},
            {"state", to_string(effect.state)},
            {"in_doubt", effect.in_doubt},
-           {"held", effect.held},
+           {"job_waits", effect.held},
            {"policy", to_string(effect.policy)},
            {"doubts", effect.doubts},
            {"fence", effect.fence},
@@ -112,7 +112,7 @@ CommandSpec effects_list_command() {
           .sections = {{"Columns",
                         {{"state", "none: it did not happen; intent: it was begun; done: it happened"},
                          {"doubt",
-                          "in doubt: it was begun, and its holder is gone; held: and its job waits for 'fenceline "
+                          "in doubt: it was begun, and its holder is gone; job waits: and its job waits for 'fenceline "
                           "effects resolve'"},
                          {"policy", "what the handler chose for effects in doubt: hold, repeat or probe"},
                          {"doubts", "how often it was repeated while in doubt"}}}},

@@ -153,7 +153,7 @@ class Explainer {
                         " from now (delivery " + std::to_string(job_.deliveries) + ")");
       return;
     }
-    add("lease_ran_out",
+    add("lease_expired",
         "the lease of " + holder + " expired " + roughly(-left) + " ago, and no worker has taken the job over yet");
     paused();
     alone();
@@ -187,9 +187,10 @@ class Explainer {
     if (!facts_.key_holder) return;
     const bool own = *facts_.key_holder == job_.id;
     const std::string until = job_.finished_at ? " until " + format_time(*job_.finished_at + job_.key_for) : "";
-    add("key_held", own ? "it still has its unique key '" + printable(job_.key) + "'" + until + ", because of --key-for"
-                        : "its unique key '" + printable(job_.key) + "' is taken by job " +
-                              to_string(*facts_.key_holder) + ": it cannot be retried until that job finishes");
+    add("key_taken",
+        own ? "it still has its unique key '" + printable(job_.key) + "'" + until + ", because of --key-for"
+            : "its unique key '" + printable(job_.key) + "' is taken by job " + to_string(*facts_.key_holder) +
+                  ": it cannot be retried until that job finishes");
   }
 
   const JobFacts& facts_;

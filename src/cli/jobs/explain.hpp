@@ -24,8 +24,8 @@ struct KnownActs {
   std::map<std::string, Act> quieted;  // by owner: who wanted it to be quiet
 };
 
-// Names: leased, lease_ran_out; paused, not_yet, group, limit, limit_key, slot, alone, quiet_workers, no_worker,
-// claimable; waiting; done, attempts_used_up, lost_too_often, dead_at_once, dead, cancelled, key_held. At least one.
+// Names: leased, lease_expired; paused, not_yet, group, limit, limit_key, slot, alone, quiet_workers, no_worker,
+// claimable; waiting; done, attempts_used_up, lost_too_often, dead_at_once, dead, cancelled, key_taken. At least one.
 std::vector<Reason> explain(const JobFacts& facts, WallTime now, const KnownActs& acts = {});
 
 }  // namespace fenceline::cli

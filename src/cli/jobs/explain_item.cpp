@@ -41,11 +41,11 @@ std::vector<Reason> explain_item(const PipelineSpec& spec, const ItemNow& item, 
   if (item.state == JobState::dead) name_attempts(spec, item, facts.job, of_job);
   if (open && item.record.hold) {
     const ItemWord& hold = *item.record.hold;
-    add("held", std::string(item.state == JobState::running ? "it will be on hold when its work ends"
-                                                            : "it is on hold at " + stage_words(spec, item.stage)) +
-                    " by " + printable(hold.by) + " since " + format_time(hold.at) +
-                    (hold.reason.empty() ? "" : " (" + printable(hold.reason) + ")") +
-                    "; release it with: fenceline stage release " + id);
+    add("on_hold", std::string(item.state == JobState::running ? "it will be on hold when its work ends"
+                                                               : "it is on hold at " + stage_words(spec, item.stage)) +
+                       " by " + printable(hold.by) + " since " + format_time(hold.at) +
+                       (hold.reason.empty() ? "" : " (" + printable(hold.reason) + ")") +
+                       "; release it with: fenceline stage release " + id);
     forget(of_job, {"waiting"});
   } else if (waits_here && !at) {
     add("no_stage", "it is at '" + printable(item.stage) + "', which is not a stage of pipeline " + spec.name +

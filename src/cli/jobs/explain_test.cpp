@@ -117,7 +117,7 @@ TEST(Explain, NamesTheLeaseWithItsOwnerItsFenceAndItsEnd) {
             "it is leased by w-1 under fence 1700 until 2026-11-15T11:00:20.000000Z, 20s from now (delivery 3)");
   facts.job.lease_left = -5s;
   facts.workers = 0;
-  EXPECT_EQ(said(facts, "lease_ran_out"),
+  EXPECT_EQ(said(facts, "lease_expired"),
             "the lease of w-1 under fence 1700 expired 5s ago, and no worker has taken the job over yet");
   EXPECT_NE(said(facts, "no_worker"), "");
 }
@@ -141,10 +141,10 @@ TEST(Explain, NamesWhoHoldsTheKeyOfAFinishedJob) {
   JobFacts facts = in_state(JobState::dead);
   facts.job.key = "invoice 7";
   facts.key_holder = numbered(8);
-  EXPECT_NE(said(facts, "key_held").find("'invoice 7' is taken by job 00000000-0000-0000-0000-000000000008"),
+  EXPECT_NE(said(facts, "key_taken").find("'invoice 7' is taken by job 00000000-0000-0000-0000-000000000008"),
             std::string::npos);
   facts.key_holder = facts.job.id;
-  EXPECT_NE(said(facts, "key_held").find("still holds"), std::string::npos);
+  EXPECT_NE(said(facts, "key_taken").find("still has"), std::string::npos);
 }
 
 TEST(Explain, EveryStateHasAReason) {

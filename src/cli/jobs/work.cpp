@@ -93,7 +93,7 @@ std::string work_as_json(const WorkReport& report) {
   add("refused", report.refused);
   add("lost", report.lost);
   add("revoked", report.revoked);
-  add("held", report.held);
+  add("waiting", report.held);
   add("ahead", report.ahead);
   add("blocked", report.blocked);
   return text + "}";

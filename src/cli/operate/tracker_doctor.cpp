@@ -71,7 +71,7 @@ tracker::Answer<std::vector<Finding>> items_findings(TrackerPlace& place, const 
   FindingList contested("contested",
                         "no worker touches it: someone without permission moved it twice, and a person must decide",
                         "fenceline board --pipeline " + doctor::shell_word(pipeline_file));
-  FindingList held("items_held", "it does not continue until a person acts",
+  FindingList held("items_on_hold", "it does not continue until a person acts",
                    "fenceline board --pipeline " + doctor::shell_word(pipeline_file));
   std::set<tracker::ItemId> ids;
   Served served;

@@ -38,7 +38,7 @@ std::string state_of(const PipelineSpec& spec, const ItemNow& item) {
   const std::optional<Position> at = position_of(spec, item.stage);
   if (is_finished(item.state)) return std::string(to_string(item.state));
   if (item.state == JobState::running) return at && at->at_gate ? "checking" : "running";
-  if (item.record.hold) return "held";
+  if (item.record.hold) return "on_hold";
   return at && at->at_gate ? "waiting" : std::string(to_string(item.state));
 }
 
@@ -173,7 +173,7 @@ CommandSpec board_command() {
                      {"running", "a worker has it"},
                      {"waiting", "waits for the entry condition of its stage, or for a person"},
                      {"checking", "the check of its entry condition runs"},
-                     {"held", "on hold, by a person or by a rule; 'fenceline stage release' continues it"},
+                     {"on_hold", "by a person or by a rule; 'fenceline stage release' continues it"},
                      {"dead", "no attempts left; 'fenceline job retry' runs its stage again"}}},
                    {"Exit status", {{"66", "no such pipeline"}}}},
       .examples = {{"fenceline board docs", "all pipelines"},

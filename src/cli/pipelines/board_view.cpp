@@ -9,7 +9,7 @@ namespace fenceline::cli {
 namespace {
 
 // What a column counts; a check that runs is still a wait.
-constexpr std::array<std::string_view, 5> kCounted{"ready", "running", "waiting", "held", "dead"};
+constexpr std::array<std::string_view, 5> kCounted{"ready", "running", "waiting", "on_hold", "dead"};
 
 std::int64_t count(const Board& board, const std::string& stage, std::string_view state) {
   return std::ranges::count_if(board.rows, [&](const BoardRow& row) {
@@ -39,7 +39,7 @@ std::vector<const BoardRow*> by_stage(const Board& board) {
 
 Tone tone_of(const std::string& state) {
   if (state == "dead") return Tone::bad;
-  if (state == "held" || state == "waiting") return Tone::warning;
+  if (state == "on_hold" || state == "waiting") return Tone::warning;
   return state == "done" ? Tone::good : state == "cancelled" ? Tone::faint : Tone::plain;
 }
 

@@ -15,7 +15,7 @@ struct BoardRow {
   std::string title;      // a few words by which people know it; may be empty
   std::string stage;      // a stage's name
   bool at_gate = false;   // it is not in yet
-  std::string state;      // ready, running, checking, waiting, held, done, dead, cancelled
+  std::string state;      // ready, running, checking, waiting, on_hold, done, dead, cancelled
   std::string holder;     // who works on it
   std::string waits_for;  // in words; empty: for nobody
   std::int64_t generation = 0;

@@ -116,7 +116,7 @@ std::string item_json(const PipelineSpec& spec, const ItemNow& item) {
               {"overdue", record.overdue},
               {"returns", record.returns},
               {"returned", returned},
-              {"held", record.hold ? word_json(*record.hold) : Json(nullptr)},
+              {"on_hold", record.hold ? word_json(*record.hold) : Json(nullptr)},
               {"waits_for", waits_for(spec, item)}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -125,7 +125,7 @@ std::vector<std::vector<Cell>> item_fields(const PipelineSpec& spec, const ItemN
   const ItemRecord& record = item.record;
   std::vector<std::vector<Cell>> rows;
   rows.push_back({"waits_for", waits_for(spec, item)});
-  rows.push_back({"held", record.hold ? words(*record.hold) : ""});
+  rows.push_back({"on_hold", record.hold ? words(*record.hold) : ""});
   for (const ItemWord& approval : record.approvals) rows.push_back({"approved", words(approval)});
   rows.push_back({"generation", std::to_string(record.generation)});
   rows.push_back({"returns", std::to_string(record.returns)});

@@ -22,7 +22,7 @@ std::string tracker_state_of(const Protocol& protocol, const Ledger& ledger) {
   if (ledger.place == tracker::kDone) return "done";
   if (ledger.place == tracker::kDead) return "dead";
   if (ledger.contested) return "contested";
-  if (ledger.held) return "held";
+  if (ledger.held) return "on_hold";
   const auto at = tracker::find_place(protocol.pipeline, ledger.place);
   if (ledger.holder) return at && at->at_gate ? "checking" : "running";
   return at && at->at_gate ? "waiting" : "ready";

@@ -7,11 +7,11 @@ fault() {
   JOB=$(fenceline enqueue mail)
   export JOB
   fenceline stage hold "$JOB" --reason 'ask legal' >/dev/null
-  shows 'board' 'held'
+  shows 'board' 'on_hold'
   shows 'job explain' 'ask legal'
   shows 'sqlite3' "${JOB//-/}"
   shows 'psql' "$JOB"
   shows 'redis-cli' '^1$'
-  finds items_held
+  finds items_on_hold
 }
 mended() { ! fenceline job explain "$JOB" | grep -q 'ask legal\|a drill'; }
