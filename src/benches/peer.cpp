@@ -94,7 +94,7 @@ BenchResults measure_peer(Bench& bench, const std::string& program) {
   std::vector<double> times;
   std::vector<double> times_calls;
   for (int round = 0; round < bench.sizes.peer_rounds; ++round) {
-    if (auto ok = bench.go_on("drain beside the peer, round " + std::to_string(round + 1)); !ok)
+    if (auto ok = bench.go_on("drain compared with the peer, round " + std::to_string(round + 1)); !ok)
       return std::unexpected(ok.error());
     const Result<double> by_worker = our_drain(bench, true);
     if (!by_worker) return std::unexpected(by_worker.error());

@@ -18,7 +18,7 @@ Result<int> page_limit(const Invocation& invocation, const std::vector<std::stri
   const bool goes_on = std::ranges::any_of(after, [&](std::string_view option) { return invocation.has(option); });
   if (all && (goes_on || invocation.has("--limit")))
     return std::unexpected(usage_error("--all cannot be combined with --limit or " + std::string(after.front()) +
-                                       "; leave one of them out"));
+                                       "; use one or the other"));
   const Result<std::int64_t> limit = invocation.number("--limit", all ? kPageMost : kPage, 1, kPageMost);
   if (!limit) return std::unexpected(limit.error());
   return static_cast<int>(*limit);

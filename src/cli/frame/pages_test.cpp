@@ -22,7 +22,7 @@ TEST(Pages, AllOfThemGoesWithNoPartOfThem) {
   for (const char* option : {"--limit", "--after", "--cursor"}) {
     const Result<int> limit = page_limit(pages_with({{"--all", {""}}, {option, {"5"}}}), {"--after", "--cursor"});
     ASSERT_FALSE(limit) << option;
-    EXPECT_EQ(error_text(limit.error()), "--all cannot be combined with --limit or --after; leave one of them out");
+    EXPECT_EQ(error_text(limit.error()), "--all cannot be combined with --limit or --after; use one or the other");
   }
 }
 

@@ -23,7 +23,7 @@ struct ScheduleKey {
 ScheduleKey schedule_text(std::string name, std::string ScheduleSpec::*member, std::string value, std::string help) {
   return {std::move(name), std::move(value), std::move(help),
           [member](ScheduleSpec& spec, const std::string& text) -> Result<void> {
-            if (text.empty()) return fail(Code::invalid, "is empty; leave it out");
+            if (text.empty()) return fail(Code::invalid, "is empty; omit it");
             spec.*member = text;
             return {};
           }};

@@ -132,7 +132,7 @@ Table lock_card(const ShownLock& lock, WallTime now) {
   for (const LockHolder& holder : lock.row.holders) {
     const std::string left = holder.left > Duration{0}
                                  ? rough(holder.left) + " left"
-                                 : (is_window(lock.row) ? "over " : "ran out ") + rough(-holder.left) + " ago";
+                                 : (is_window(lock.row) ? "over " : "expired ") + rough(-holder.left) + " ago";
     card.rows.push_back({"held_by", who(holder.owner, holder.place) + " since " + format_time(holder.granted_at) +
                                         ", " + left + ", owner " + holder.owner});
   }

@@ -88,7 +88,7 @@ std::string block(const ToldFinding& told, WallTime now, std::size_t width, bool
   const std::string indent(kIndent, ' ');
   out += indent + folded(printable(with_ns(told)), kIndent, width);
   if (with_why && !finding.why.empty()) out += indent + folded("why: " + printable(finding.why), kIndent, width);
-  if (!finding.remedy.empty()) out += indent + "mend: " + printable(finding.remedy) + "\n";
+  if (!finding.remedy.empty()) out += indent + "fix: " + printable(finding.remedy) + "\n";
   return out;
 }
 

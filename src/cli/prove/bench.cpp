@@ -219,7 +219,7 @@ CommandSpec bench_command() {
                       {"--only", "NAME", "only this measure; may be given more than once", true},
                       {"--rounds", "N", "rounds of each comparison; default 7, and 5 for processes"},
                       {"--check", "", "exit with 1 if a target is missed"},
-                      {"--peer", "PROGRAM", "another queue to drain beside us; see bench/peers and script/bench"}},
+                      {"--peer", "PROGRAM", "another queue to compare with; see bench/peers and script/bench"}},
           .sections =
               {{"Measures",
                 {{"enqueue_one", "one commit per job, one thread"},

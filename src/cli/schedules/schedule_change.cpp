@@ -83,7 +83,7 @@ Result<int> run_schedule_rewind(Invocation& invocation) {
   if (!row && row.error().code == Code::refused)
     row.error().code = Code::conflict;  // the schedule is fine: the moment is not
   return print_row(invocation, row,
-                   row ? "stands at " + format_time(row->resolved_to) + " again; " + next_words(*row) : "");
+                   row ? "is rewound to " + format_time(row->resolved_to) + "; " + next_words(*row) : "");
 }
 
 Result<int> run_schedule_run(Invocation& invocation) {
