@@ -169,7 +169,7 @@ Result<RoundAbout> hand_around(Bench& bench, Duration how_long, const std::funct
 }
 
 Result<RoundAbout> hand_ours_around(Bench& bench, Store& store) {
-  // Each as if it were a process of its own: with one client they would take turns among themselves.
+  // Each has its own client, like a process: with one client they would take turns among themselves.
   std::vector<std::unique_ptr<LockClient>> clients;
   std::vector<std::optional<HeldLock>> held(kWaiters);
   for (int i = 0; i < kWaiters; ++i)

@@ -23,7 +23,7 @@ void say(const std::string& line) {
   flush_output();
 }
 
-// False if whoever started us is gone.
+// False if the parent process is gone.
 bool wait_for_the_word() {
   std::string line;
   return static_cast<bool>(std::getline(std::cin, line));
@@ -68,7 +68,7 @@ class StartTimes final : public Handler {
     const nlohmann::json payload = nlohmann::json::parse(run.job.payload, nullptr, false);
     const std::int64_t sent = payload.is_number_integer() ? payload.get<std::int64_t>() : 0;
     const std::lock_guard lock(mutex_);
-    // A job without a time of its own only shows that this worker works.
+    // A job without a time only shows that this worker works.
     if (sent == 0) say("started");
     else waits_.push_back(now - sent);
     return {.kind = OutcomeKind::done};

@@ -174,7 +174,7 @@ BenchResults measure_bulk_and_drain(Bench& bench) {
     const auto ours = [&] { return append(ours_round(bench, drain_in_batches), bulk.ours, drain.ours); };
     const auto raw = [&] { return append(raw_round(bench, RawStyle::row_by_row), bulk.raw, drain.raw); };
     const auto set = [&] { return append(raw_round(bench, RawStyle::set_based), bulk.raw_set, drain.raw_set); };
-    // Raw stands in the middle; who goes first alternates.
+    // Raw is measured in the middle; the order of the others alternates.
     if (auto ok = round % 2 == 0 ? ours() : set(); !ok) return std::unexpected(ok.error());
     if (auto ok = raw(); !ok) return std::unexpected(ok.error());
     if (auto ok = round % 2 == 0 ? set() : ours(); !ok) return std::unexpected(ok.error());

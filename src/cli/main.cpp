@@ -38,7 +38,7 @@ int report(const Error& error) {
   return interrupted ? interrupted_exit() : exit_code(error);
 }
 
-// An error of the output counts only if the command had none of its own.
+// An output error counts only if the command itself succeeded.
 int closed(int code) {
   const Result<void> written = close_output();
   return written || code != kExitOk ? code : report(written.error());

@@ -18,7 +18,7 @@ constexpr int kPings = 5;
 constexpr int kRoundTripsLeast = 20;  // a call about a lease has a twentieth of its ttl
 constexpr Duration kShortTtl = std::chrono::seconds{3};
 constexpr Duration kLongTtl = std::chrono::minutes{10};
-constexpr int kLongForWork = 20;               // a ttl that long is so many times what the longest job takes
+constexpr int kLongForWork = 20;               // a ttl is too long if it is this many times the longest job
 constexpr std::int64_t kJobsLookedBack = 200;  // places in the order of enqueue
 constexpr std::size_t kHistoriesAsked = 20;
 constexpr std::size_t kQueuesMeasured = 10;
@@ -36,7 +36,7 @@ Duration rounded_up(Duration least) {
   return std::chrono::ceil<std::chrono::minutes>(least);
 }
 
-// The middle of a few: one slow call is no slow store.
+// The median of a few calls: one slow call does not make a slow store.
 Result<Duration> round_trip(Runtime& runtime, Store& store, const std::string& ns) {
   std::vector<Duration> took;
   for (int i = 0; i < kPings; ++i) {

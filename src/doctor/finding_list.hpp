@@ -18,7 +18,7 @@ class FindingList {
       : check_(check), why_(std::move(why)), look_(std::move(look)) {}
 
   void add(FindingStatus status, std::string detail, std::string remedy, std::optional<WallTime> since = {});
-  // There are so many more of which nothing is told.
+  // How many more there are that are not listed.
   void add_untold(std::int64_t more) { untold_ += more; }
 
   bool empty() const { return found_.empty(); }

@@ -64,7 +64,7 @@ const WorkerRow* StateLook::worker(const std::string& owner) const {
 
 namespace {
 
-// The store has it from whoever reported: nothing else, and no option of ssh, goes into a line to paste.
+// The text comes from a worker's report: only safe characters, and no option of ssh, may go into a line to paste.
 bool is_host_name(std::string_view host) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||

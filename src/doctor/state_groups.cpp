@@ -140,7 +140,7 @@ Result<std::vector<Blocked>> who_waits(StateLook& look, const std::map<Group, co
   return blocked;
 }
 
-// What stands in the way, and the command that ends it; empty: the head runs, or will, and all is as it should be.
+// What blocks the head, and the command that fixes it; empty: the head runs or will run by itself.
 struct Cause {
   std::string words;
   std::string remedy;

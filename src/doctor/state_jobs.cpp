@@ -49,7 +49,7 @@ Result<std::optional<WallTime>> first_of_row(const StateLook& look, const Job& j
   return first;
 }
 
-// An expired one counts the loss at hand.
+// An expired job counts its current loss too.
 std::int64_t losses_now(const Job& job) { return job.losses_in_row + (has_expired(job) ? 1 : 0); }
 
 }  // namespace
@@ -87,7 +87,7 @@ Result<Findings> poison_jobs(StateLook& look) {
       if (!first) return std::unexpected(first.error());
       since = *first;
     }
-    // One that runs under a live lease may be well this time, and lost its workers to somebody else.
+    // A job with a live lease may be fine this time, and its workers may have died of something else.
     const bool bad = losses + 1 >= kLossesInRowMax;
     list.add(bad ? FindingStatus::bad : FindingStatus::warning,
              named(job) + " was lost " + std::to_string(losses) + " times in a row, last by " + job.owner,

@@ -1,4 +1,4 @@
-// Locks: who waits long and for whom, and leases that ran out and were never released.
+// Locks: long waits and their holders, and leases that expired without a release.
 #include <algorithm>
 #include <charconv>
 
@@ -95,7 +95,7 @@ Result<void> each_lock(StateLook& look, const std::string& ns, int pages, Visit 
   }
 }
 
-// Of other namespaces only how many: whoever looks after them asks there.
+// Of other namespaces only the number: their operators run doctor there.
 Result<void> debt_elsewhere(StateLook& look, FindingList& list) {
   const Result<std::vector<std::string>> names = look.store.namespaces();
   if (!names) return std::unexpected(names.error());

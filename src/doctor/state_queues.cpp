@@ -97,7 +97,7 @@ Result<Findings> dead_letters(StateLook& look) {
 }
 
 Result<Findings> effects_in_doubt(StateLook& look) {
-  // Whether or not their jobs wait: of a job that was cancelled, or died otherwise, nobody would be told else.
+  // Whether or not their jobs wait: effects of a cancelled or dead job would not be reported otherwise.
   FindingList list("effects_in_doubt", "it may or may not have happened, and is not repeated until someone resolves it",
                    "fenceline effects list --in-doubt");
   const Result<EffectsReply> doubts = look.store.effects({.ns = look.options.ns, .in_doubt = true, .limit = kPage});

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration kAheadAllowed = std::chrono::seconds{1};  // clocks of machines differ a little
 
-// Whoever leads should fire what is due; a worker may be there that takes no part in that (--no-schedules).
+// The leader should fire what is due; a worker may run that does not fire schedules (--no-schedules).
 Result<bool> somebody_leads(StateLook& look) {
   const Result<std::optional<LockRow>> lead = look.store.lock(look.options.ns, kSchedulerLock);
   if (!lead) return std::unexpected(lead.error());

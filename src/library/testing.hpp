@@ -1,4 +1,4 @@
-// A client on a SQLite file of its own.
+// A client on its own SQLite file.
 #pragma once
 
 #include <gtest/gtest.h>

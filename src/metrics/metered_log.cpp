@@ -29,7 +29,7 @@ using Count = void (*)(Metrics&, const LogEvent&);
 const std::map<std::string, Count, std::less<>>& counts() {
   static const std::map<std::string, Count, std::less<>> all{
       {"job_settled", [](Metrics& m, const LogEvent& e) { ended(m, word(e, "outcome")); }},
-      // What an operator ended is no loss.
+      // A delivery that an operator ended does not count as a loss.
       {"lease_lost",
        [](Metrics& m, const LogEvent& e) {
          if (word(e, "why") != "revoked") m.add(Family::leases_lost, {"job"});

@@ -223,7 +223,7 @@ Result<void> MeteredStore::withdraw(const WithdrawRequest& request) {
   {
     const std::lock_guard lock(mutex_);
     asked = asked_.take(request.request);
-    held_.take(request.owner);  // nobody worked under it
+    held_.take(request.owner);  // no work was done under it
   }
   if (asked) metrics_.observe(Family::lock_wait_seconds, seconds_of(now - *asked));
   return reply;

@@ -65,7 +65,7 @@ std::string store_url_in_force(const std::string& url) {
 }
 
 std::string from_any_folder(const std::string& url) {
-  // A handler with an environment of its own has no DATABASE_URL.
+  // A handler with a clean environment has no DATABASE_URL.
   if (const char* meant = url == "postgres:" ? std::getenv("DATABASE_URL") : nullptr) return meant;
   if (!url.starts_with(kSqlite)) return url;
   std::error_code unknown;

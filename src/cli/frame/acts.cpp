@@ -50,7 +50,7 @@ Result<std::string> typed_line() {
     if (!wait_readable(STDIN_FILENO)) return fail(Code::held, "interrupted; nothing was changed");
     char c = 0;
     const ssize_t count = ::read(STDIN_FILENO, &c, 1);
-    if (count <= 0) std::fputs("\n", stderr);  // what is said next begins its own line
+    if (count <= 0) std::fputs("\n", stderr);  // the next message starts on its own line
     if (count <= 0 || c == '\n') return line;
     line += c;
   }

@@ -41,7 +41,7 @@ struct ExampleSpec {
   std::string explains;
 };
 
-// A part of a command's help with a title of its own: words and what they mean.
+// A section of a command's help with its own title: terms and what they mean.
 struct SectionSpec {
   std::string title;
   std::vector<std::pair<std::string, std::string>> rows;
@@ -66,7 +66,7 @@ struct CommandSpec {
   std::vector<ExampleSpec> examples;
   bool takes_command = false;   // `-- CMD ARG...`
   bool hidden = false;          // not for people: no help, no completion
-  bool without_config = false;  // it uses no setting: a broken fenceline.toml is none of its business
+  bool without_config = false;  // it uses no setting, so a broken fenceline.toml does not stop it
   // Returns the exit code; an Error becomes one line on stderr and the exit code of its kind.
   std::function<Result<int>(Invocation&)> run;
 };

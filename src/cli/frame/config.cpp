@@ -71,9 +71,7 @@ const std::vector<Known>& known_settings() {
   static const std::vector<Known> all{
       {.name = "store", .option = "--store", .variable = "FENCELINE_STORE", .otherwise = "sqlite:fenceline.db"},
       {.name = "namespace", .option = "--namespace", .variable = "FENCELINE_NAMESPACE", .otherwise = "default"},
-      {.name = "gates",
-       .option = "--gates",
-       .variable = "FENCELINE_GATES"},  // beside the store, if nobody says otherwise
+      {.name = "gates", .option = "--gates", .variable = "FENCELINE_GATES"},  // default: beside the store
       {.name = "trace.endpoint", .variable = "OTEL_EXPORTER_OTLP_ENDPOINT"},  // none: no traces
       {.name = "trace.service", .variable = "OTEL_SERVICE_NAME", .otherwise = "fenceline"},
       {"work.ttl", "work", "--ttl", "", "30s", Kind::duration, kTtlRange},
@@ -172,7 +170,7 @@ class ProjectFile {
     return {};
   }
 
-  // The keys of one such table, each set as it stands there.
+  // Reads the keys of one such table, and sets each.
   Result<void> read_keys(const std::string& prefix, const std::vector<std::string>& keys,
                          bool (*numeric)(std::string_view), const std::string& help, const toml::table& table,
                          const std::function<Result<void>(std::string_view key, const std::string& value)>& set) {
@@ -329,7 +327,7 @@ std::string folder_beside(const std::string& file, const std::string& path) {
   return path.empty() || folder.empty() || path.starts_with('/') ? path : (folder / path).string();
 }
 
-// Gates remember what a store that is restored has forgotten, so theirs is a folder of its own.
+// Gates must survive a restore of the store, so they have their own folder.
 std::string gates_of(const std::string& store_url) {
   constexpr std::string_view kEmbedded = "sqlite:";
   if (!store_url.starts_with(kEmbedded) || store_url.size() == kEmbedded.size()) return {};
@@ -350,7 +348,7 @@ Setting in_force(const Known& known, const Invocation& invocation, const LoadedF
   return {known.name, value, file.path + ":" + std::to_string(found->second.line)};
 }
 
-// What is wrong with a setting, and where it stands if that is not the command line.
+// Names what is wrong with a setting, and its file and line unless it comes from the command line.
 std::string with_origin(const Setting& setting, const std::string& what) {
   return setting.origin == "flag" || setting.origin == "default" ? what : setting.origin + ": " + what;
 }

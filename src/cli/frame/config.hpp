@@ -54,7 +54,7 @@ std::optional<std::string> from_environment(const char* name);
 // TRACEPARENT, or empty.
 std::string trace_from_environment();
 
-// What TZ names, if that is no zone of this machine: the C library would take it for UTC without a word.
+// The value of TZ, if it is not a time zone of this machine: the C library would silently use UTC.
 std::optional<std::string> unknown_zone();
 
 // Whether a setting of that name ("work.concurrency") is a number.

@@ -13,7 +13,7 @@ namespace fenceline::cli {
 // name. Errors: usage (no folder).
 Result<GateAt> gate_at(const Invocation& invocation, const std::string& resource);
 GateAt gate_of_file(const Invocation& invocation, const std::string& resource, const std::string& file);
-// In that folder; a name that has a slash has no folder of its own.
+// In that folder; a name with a slash has no folder of its own.
 std::string gate_path(const std::string& folder, const std::string& resource);
 // Where the gates of this namespace lie. Errors: usage.
 Result<std::string> gate_folder(const Invocation& invocation);

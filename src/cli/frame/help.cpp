@@ -12,7 +12,7 @@ namespace {
 using Rows = HelpRows;
 
 constexpr std::size_t kLine = 80;
-constexpr std::size_t kLeftMost = 27;  // what is longer stands on a line of its own
+constexpr std::size_t kLeftMost = 27;  // longer names get their own line
 constexpr std::size_t kOverviewLeftMost = 52;
 constexpr std::size_t kGroupExamplesMost = 4;
 

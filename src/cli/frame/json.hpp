@@ -10,7 +10,7 @@ namespace fenceline::cli {
 
 using Json = nlohmann::ordered_json;
 
-// How a duration stands in it.
+// A duration as JSON.
 inline std::int64_t whole_milliseconds(Duration duration) {
   return std::chrono::floor<std::chrono::milliseconds>(duration).count();
 }

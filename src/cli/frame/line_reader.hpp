@@ -21,7 +21,7 @@ class InputFile {
   // Appends up to 64 KiB to `out`; false at the end. Errors: broken, held (a signal asked to stop).
   Result<bool> read_some(std::string& out);
 
-  // How much of it was read, 0 to 1; empty if nobody knows how long it is: a pipe, a terminal.
+  // How much of it was read, 0 to 1; empty if its length is unknown: a pipe, a terminal.
   std::optional<double> part_read() const;
 
  private:
@@ -36,7 +36,8 @@ Result<std::string> read_file(const std::string& path, std::size_t most);
 
 class LineReader {
  public:
-  // A line longer than `longest` is cut one byte behind it: too long for whoever checks, and no more memory.
+  // A line longer than `longest` is cut one byte after it: still too long for the caller's check, and bounded in
+  // memory.
   LineReader(InputFile& file, std::size_t longest) : file_(file), longest_(longest) {}
 
   // The next line without its end (\n or \r\n); empty at the end of the file. Errors: those of InputFile.

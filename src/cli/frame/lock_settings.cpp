@@ -108,7 +108,7 @@ std::vector<Setting> lock_settings(const std::string& path,
 
 Result<LockOptions> find_lock_class(const Invocation& invocation, const std::string& name) {
   LockOptions options = lock_class_base(name);
-  options.renew_every = Duration{0};  // what the preset has of it stands among the settings, if it still counts
+  options.renew_every = Duration{0};  // the preset's own value comes with the settings, if it still applies
   bool found = false;
   std::vector<std::string> names;
   for (const Setting& setting : invocation.settings) {

@@ -16,7 +16,7 @@ namespace fenceline::cli {
 std::vector<std::string> lock_keys();
 bool is_lock_number(std::string_view key);
 
-// As it stands in fenceline.toml, or on the command line: "30s", "in_turn", "3". Errors: invalid, without the key's
+// As written in fenceline.toml or on the command line: "30s", "in_turn", "3". Errors: invalid, without the key's
 // name.
 std::string lock_value(const LockOptions& options, std::string_view key);
 Result<void> set_lock_value(LockOptions& options, std::string_view key, const std::string& text);

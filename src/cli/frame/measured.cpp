@@ -45,7 +45,7 @@ Result<MetricsPort> MetricsPort::open(const Invocation& invocation) {
   if (!server) {
     const Error& error = server.error();
     if (error.code == Code::invalid) return std::unexpected(usage_error("--metrics: " + error.message));
-    // Whoever listens there may be gone in a moment.
+    // The process that listens there may end soon.
     return fail(error.code == Code::conflict ? Code::held : error.code, "--metrics: " + error.message);
   }
   port.server_ = std::move(*server);

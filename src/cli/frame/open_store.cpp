@@ -43,7 +43,7 @@ Result<Accepted> accepted(const Invocation& invocation) {
     if (name == "shared-fs") out.shared_fs = true;
     else if (name == "no-sync") out.no_sync = true;
     else if (name == "eviction") out.eviction = true;
-    else if (name != "open-listen")  // what is said of the pages that are served, not of the store
+    else if (name != "open-listen")  // about the served pages, not the store
       return std::unexpected(usage_error("--accept '" + printable(name, 40) +
                                          "' is unknown; use shared-fs, no-sync, eviction or open-listen"));
   }

@@ -16,7 +16,7 @@ namespace fenceline::cli {
 Result<std::unique_ptr<Store>> open_within(Invocation& invocation, const Log& log, const std::string& lock,
                                            Instant deadline);
 
-// The same as Invocation::open_or_make_store(); a server may take so long to answer.
+// The same as Invocation::open_or_make_store(), with a timeout for the server's answer.
 Result<std::unique_ptr<Store>> open_or_make_in_time(const Invocation& invocation, Duration timeout);
 
 }  // namespace fenceline::cli

@@ -8,7 +8,7 @@
 
 namespace fenceline::cli {
 
-// Writes to stdout, buffered. False once stdout is gone: whoever prints a lot stops then.
+// Writes to stdout, buffered. False once stdout is closed: a caller that prints a lot stops then.
 bool print(std::string_view text);
 
 // The same with a newline.

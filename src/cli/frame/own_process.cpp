@@ -56,7 +56,7 @@ Result<std::unique_ptr<OwnProcess>> OwnProcess::start(Runtime& runtime, const st
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, stderr_path.empty() ? "/dev/null" : stderr_path.c_str(),
                                    O_WRONLY | O_CREAT | O_APPEND, 0600);
 
-  // A store's URL may hold a password, and whoever is on this machine sees arguments.
+  // A store's URL may contain a password, and every user of this machine can see arguments.
   std::vector<std::string> argv{"fenceline"};
   std::map<std::string, std::string> changes = environment;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

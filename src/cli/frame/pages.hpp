@@ -29,11 +29,11 @@ class Pages {
  public:
   Pages(const Invocation& invocation, PageWords words) : invocation_(invocation), words_(std::move(words)) {}
 
-  // The rows of a page, for people. False: nobody reads on.
+  // Prints the rows of a page, for people. False: the reader is gone.
   bool table(const Table& rows);
   // One row, for a script.
   bool row(const std::string& json);
-  // The last page was printed; `next`: where the list goes on.
+  // The last page was printed; `next`: where the list continues.
   void end(const std::optional<std::string>& next);
 
  private:
@@ -60,7 +60,7 @@ Result<int> print_pages(const Invocation& invocation, PageWords words, Cursor& a
     if (invocation.json) {
       for (const auto& row : (*reply).*rows) read = read && pages.row(to_json(row));
     }
-    if (!read) return kExitOk;  // nobody reads on
+    if (!read) return kExitOk;  // the reader is gone
     if (!invocation.has("--all") || !reply->next) {
       pages.end(reply->next ? std::optional(cursor_text(*reply->next)) : std::nullopt);
       return kExitOk;

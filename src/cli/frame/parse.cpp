@@ -36,7 +36,7 @@ Result<void> check_words(Words words) {
   return {};
 }
 
-// `shared`: what all names begin with and nobody mistypes; counted, it would make short words look alike.
+// `shared`: the common beginning of all names, which is not compared: it would make short words look alike.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, std::string_view otherwise,
                          std::string_view shared = "") {
   const auto own = [&](std::string_view text) {

@@ -10,11 +10,11 @@
 
 namespace fenceline::cli {
 
-// "[#####...............]  25%  1500 jobs, 500/s, 9s left" or, if nobody knows how much it will be, "1500 jobs, 500/s".
+// "[#####...............]  25%  1500 jobs, 500/s, 9s left" or, if the total is unknown, "1500 jobs, 500/s".
 // `done` is 0 to 1. At most 79 characters.
 std::string progress_text(const std::string& things, std::int64_t count, std::optional<double> done, Duration elapsed);
 
-// Silent for the first two seconds, and for ever if stderr is no terminal. For one thread.
+// Silent for the first two seconds, and always if stderr is not a terminal. For one thread.
 class ProgressBar {
  public:
   ProgressBar(Runtime& runtime, std::string things);
@@ -29,7 +29,7 @@ class ProgressBar {
   const Instant began_;
   const bool wanted_;
   Instant next_;
-  std::size_t width_ = 0;  // of what stands there; 0: nothing
+  std::size_t width_ = 0;  // of the text on screen; 0: none
 };
 
 }  // namespace fenceline::cli

@@ -18,7 +18,7 @@ namespace fenceline::cli {
 std::vector<std::string> schedule_keys();
 bool is_schedule_number(std::string_view key);
 
-// As it stands in fenceline.toml: "90s", "queue-one", "3". Errors: invalid, without the key's name.
+// As written in fenceline.toml: "90s", "queue-one", "3". Errors: invalid, without the key's name.
 Result<void> set_schedule_value(ScheduleSpec& spec, std::string_view key, const std::string& text);
 
 // --catch-up and the like; `keys` names some of them, and none means all.

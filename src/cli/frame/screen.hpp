@@ -28,7 +28,7 @@ class Screen {
   };
   Size size() const;
 
-  // Shows these lines from the top. Only those that differ from what stands there are written, in one piece.
+  // Shows these lines from the top. Only lines that differ from the screen are written, in one write.
   void draw(const std::vector<std::string>& lines);
 
   // Waits for keys, wake(), or another size of the window. Returns what was typed, if anything; `complete`: nothing
@@ -36,7 +36,7 @@ class Screen {
   struct Typed {
     std::string bytes;
     bool complete = true;
-    bool over = false;  // nobody is there any more
+    bool over = false;  // the terminal is gone
   };
   Typed wait();
 

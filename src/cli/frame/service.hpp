@@ -1,5 +1,5 @@
 // A command that works until it is stopped, as a service manager sees it: ready, what it does, stopping; and alive for
-// as long as its threads turn. Where nobody listens (no NOTIFY_SOCKET) all of this is nothing.
+// as long as its threads turn. Without NOTIFY_SOCKET all of this does nothing.
 #pragma once
 
 #include <atomic>

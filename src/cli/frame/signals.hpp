@@ -26,7 +26,7 @@ class Signals {
 // The signal that asked for the stop, for exit codes of 128+n; 0: none did.
 int stop_signal();
 
-// Whether whoever started us had it ignored, as nohup does with SIGHUP: asked before the first Signals, false.
+// Whether the parent process had it ignored, as nohup does with SIGHUP; before the first Signals: false.
 bool ignored_from_the_start(int signal);
 
 // What an interrupted command returns.
@@ -38,7 +38,7 @@ inline bool was_interrupted(const std::stop_token& stop) { return stop.stop_requ
 // Waits until `fd` can be read; false if a signal asked to stop first.
 bool wait_readable(int fd);
 
-// `handler` is called for a signal, and what it interrupted goes on.
+// Calls `handler` for a signal; interrupted system calls are restarted.
 void handle_signal(int signal, void (*handler)(int));
 
 }  // namespace fenceline::cli

@@ -19,7 +19,7 @@ std::string short_time(WallTime time, WallTime now);
 // `most` characters (0: never).
 std::string printable(std::string_view text, std::size_t most = 0);
 
-// What somebody typed, in a message: 'text', printable and short.
+// User input in a message: 'text', printable and short.
 std::string in_quotes(std::string_view text);
 
 // What is not set is shown as nothing.

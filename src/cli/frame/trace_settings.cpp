@@ -23,7 +23,7 @@ Setting setting_of(const Invocation& invocation, std::string_view name) {
   return found == invocation.settings.end() ? Setting{} : *found;
 }
 
-// "name=value,other=value", values written as in a URL. What is wrong with them is said without them: they are secrets.
+// "name=value,other=value", URL-encoded values. Errors do not quote them: they are secrets.
 Result<std::vector<http::Header>> headers_from_environment() {
   std::vector<http::Header> headers;
   std::string rest = first_of({"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"}).value_or("");

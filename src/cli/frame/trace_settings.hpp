@@ -8,7 +8,7 @@
 
 namespace fenceline::cli {
 
-// Nothing: traces are off, as they are unless somebody names a collector. Errors: usage, invalid (a URL or headers that
+// Empty: traces are off, which is the default without a collector. Errors: usage, invalid (a URL or headers that
 // are not possible).
 Result<std::unique_ptr<traces::SpanSink>> open_traces(const Invocation& invocation);
 

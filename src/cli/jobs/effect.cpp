@@ -1,4 +1,4 @@
-// fenceline effect: runs a command once for the job at hand, and replays its output ever after.
+// fenceline effect: runs a command once for the current job, and prints its recorded output on a retry.
 #include <unistd.h>
 
 #include <sstream>
@@ -150,7 +150,7 @@ Result<int> run_effect(Invocation& invocation) {
   if (!store) return std::unexpected(store.error());
 
   Runtime& runtime = *invocation.runtime;
-  // What there is to say, is said in words: our stderr is the handler's.
+  // Messages are text: our stderr is the handler's.
   EffectRunner runner(runtime, Log(null_log_sink()), **store,
                       {.ns = invocation.ns,
                        .actor = this_actor(runtime),

@@ -1,4 +1,4 @@
-// fenceline effects list: what of jobs' side effects has happened, and what nobody knows of.
+// fenceline effects list: side effects of jobs, and those in doubt.
 #include <limits>
 
 #include "base/utf8.hpp"

@@ -39,7 +39,7 @@ Result<ResolveEffectRequest> resolve_request(const Invocation& invocation) {
       .ns = invocation.ns, .name = name, .done = done, .result = std::move(*result), .act = *act};
 }
 
-// As it stands. Errors: not_found.
+// The effect as recorded. Errors: not_found.
 Result<Effect> find_effect(Store& store, const Invocation& invocation, const JobId& job, const std::string& name) {
   const Result<std::optional<Job>> there = store.job(invocation.ns, job);
   if (!there) return std::unexpected(there.error());
@@ -57,7 +57,7 @@ Result<Effect> find_effect(Store& store, const Invocation& invocation, const Job
   }
 }
 
-// A refusal is no trouble with the store: someone is at it (try later), or it is not in doubt.
+// A refusal is not a fault of the store: its holder still runs (try later), or it is not in doubt.
 Error refusal_of(const Effect& before, const Error& refused) {
   const bool has_remedy = refused.message.find("; ") != std::string::npos;
   return {before.state == EffectState::intent ? Code::held : Code::conflict,

@@ -77,7 +77,7 @@ class Explainer {
                          job_.queue + (job_.stage.empty() ? "" : " --stage " + job_.stage) + " -- CMD");
   }
 
-  // To start another one would be the wrong advice in the middle of somebody's upgrade.
+  // During an upgrade, starting another worker would be the wrong advice.
   void quiet_workers() {
     std::string owners;
     std::string names;
@@ -142,7 +142,7 @@ class Explainer {
                                  " is in doubt and must not happen twice: find out whether it happened, then run: " +
                                  resolve + " --done, or " + resolve + " --none");
     }
-    slot();  // until then nobody may say
+    slot();  // until then the effect cannot be resolved
   }
 
   void running() {

@@ -1,4 +1,5 @@
-// Why an item of a pipeline is where it is: what its gate, a hold or its stage adds to what is said of any job. Pure.
+// Why an item of a pipeline is where it is: what its entry condition, a hold or its stage adds to the reasons of a job.
+// Pure.
 #pragma once
 
 #include <vector>

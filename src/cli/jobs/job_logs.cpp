@@ -1,4 +1,4 @@
-// fenceline job logs: what a job's handler said, and goes on saying.
+// fenceline job logs: what a job's handler wrote to stderr, and with -f keeps writing.
 #include <algorithm>
 
 #include "base/utf8.hpp"
@@ -22,7 +22,7 @@ class LogPrinter {
   LogPrinter(const Invocation& invocation, Store& store, const JobId& id)
       : invocation_(invocation), store_(store), id_(id) {}
 
-  // What is printed first are the last so many lines of what there is now. Errors: not_found.
+  // Prints the last `tail` lines of the current log first. Errors: not_found.
   Result<void> skip_to_last(std::int64_t lines) {
     std::int64_t all = 0;
     std::int64_t after = 0;
@@ -43,7 +43,7 @@ class LogPrinter {
     return {};
   }
 
-  // All there is now. False: nobody reads on. Errors: not_found.
+  // Prints all of the current log. False: the reader is gone. Errors: not_found.
   Result<bool> print_new() {
     while (true) {
       const Result<std::optional<LogReply>> page =

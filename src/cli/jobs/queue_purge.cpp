@@ -11,7 +11,7 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr int kPurgeStep = 5000;  // an entry in the trail each, and a moment in which nobody else writes
+constexpr int kPurgeStep = 5000;  // each is one entry in the trail, and blocks other writers for a moment
 
 // A step whose reply was lost may have cancelled jobs that its repeat no longer finds.
 Result<int> end(const Invocation& invocation, std::int64_t cancelled, bool at_least = false) {

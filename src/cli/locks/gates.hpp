@@ -32,7 +32,7 @@ Result<GateClaim> gate_claim(const Invocation& invocation);
 Result<std::string> gate_resource(const Invocation& invocation);
 Result<Duration> gate_wait(const Invocation& invocation);
 
-// Asks the store at hand for the newest fence of a resource that is the id of one of its jobs, or the lock at hand; of
+// Asks the current store for the newest fence of a resource that is the id of one of its jobs, or the lock at hand; of
 // another resource, for that of the lock or job at hand if the fence is taken from it. Whether there is such a store is
 // found out at once; it is asked later, when the gate is held.
 class NewestGrant {

@@ -47,7 +47,7 @@ Result<void> read_wait(const Invocation& invocation, LockOptions& options) {
                                     ? seconds_of(*invocation.value("-w"))
                                     : invocation.duration("--wait", options.wait, kWaitRange.least, kWaitRange.most);
   if (!wait) return std::unexpected(wait.error());
-  // Whoever says how long to wait wants to, whatever the class does on contention.
+  // An explicit wait applies whatever the class does on contention.
   if ((invocation.has("-w") || invocation.has("--wait")) && *wait > Duration{0} &&
       options.contention == Contention::skip)
     options.contention = Contention::in_turn;
@@ -68,7 +68,7 @@ Result<LockOptions> class_of(const Invocation& invocation) {
     return std::unexpected(
         usage_error("--pattern '" + printable(*pattern, 40) + "' is not a pattern; use item, loop, fenced or layered"));
   options.pattern = *parsed;
-  // A sweep that somebody else does in this window need not be done again.
+  // Another process does the sweep of this window; it need not be repeated.
   if (options.pattern == LockPattern::loop) {
     options.wait = Duration{0};
     options.contention = Contention::skip;
@@ -125,7 +125,7 @@ Result<int> not_obtained(const Invocation& invocation, const LockOptions& option
                                        "; the command was not run; if the lock was granted, it is free again within " +
                                        format_duration(options.ttl));
   if (error.code != Code::held) return std::unexpected(error);
-  // Whoever says that it is no failure, as cron does, need not be told of it every minute.
+  // With -E 0, as from cron, no message: it would come every minute.
   if (status != kExitOk && !invocation.has("--quiet")) tell("fenceline: " + error_text(error));
   return status;
 }
@@ -180,7 +180,7 @@ Result<int> run_lock(Invocation& invocation) {
       !was_interrupted(invocation.stop))
     return run_open(invocation, Measured(invocation, *metrics_port, log.sink()).log(), *options, *timeout);
   if (!store) return not_obtained(invocation, *options, store.error(), static_cast<int>(*conflict));
-  // What it took to reach the store is part of the wait; whoever waited for it is not refused a question.
+  // Reaching the store counts as part of the wait, but one request is always made.
   if (!does_not_wait(*options))
     options->wait = std::max<Duration>(deadline - invocation.runtime->now(), std::chrono::milliseconds{1});
 

@@ -10,7 +10,7 @@
 
 namespace fenceline::cli {
 
-// A row of the store, and what the gates of the folder at hand know of it.
+// A row of the store, and what the gates of the current folder know of it.
 struct ShownLock {
   LockRow row;
   std::optional<Fence> seen_in_folder;  // the largest fence of it that a gate in the folder of gates let in

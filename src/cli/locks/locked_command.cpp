@@ -155,7 +155,7 @@ LockedEnd run_locked(Invocation& invocation, const CommandLease& lease, std::opt
     late = watch.was_late();
     asked_to_end = forward.asked_to_end();
   }
-  // What a dead guardian leaves behind comes to us, and nobody else would end it.
+  // Processes of a dead guardian become our children, and only we can stop them.
   if (end.guardian_died) end_strays({});
   if (timed_out) tell("fenceline: " + lease.resource + ": the command exceeded --timeout and was stopped");
   LockedEnd result = end_of(end, lease, timed_out, late);

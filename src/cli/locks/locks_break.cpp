@@ -36,7 +36,7 @@ Result<int> run_locks_break(Invocation& invocation) {
   if (!broken && broken.error().code == Code::not_found)
     return fail(Code::not_found, "lock " + resource + " is free or unknown in namespace " + invocation.ns +
                                      "; 'fenceline locks list --held' lists held locks");
-  // The lock is fine: somebody else has it by now.
+  // Not a fault of the lock: another holder has it by now.
   if (!broken && broken.error().code == Code::refused && *only)
     return fail(Code::lost, broken.error().message + "; see 'fenceline locks show " + resource + "'");
   if (!broken) return std::unexpected(broken.error());

@@ -1,4 +1,4 @@
-// Signals that somebody sends to this process, handed on to a command that it runs.
+// Forwards signals that are sent to this process to the command that it runs.
 #pragma once
 
 #include <atomic>

@@ -67,7 +67,7 @@ StateOptions options_for(const std::string& ns) {
   return {.ns = ns, .other_namespaces = true, .lives = lives_here, .stopped = stopped_here};
 }
 
-// What the store says of a thing stands; a check of ours about the same thing is left out.
+// A finding of the store takes precedence over our own check of the same name.
 void add(Diagnosis& diagnosis, Findings more) {
   const std::size_t before = diagnosis.findings.size();
   for (Finding& finding : more) {
@@ -139,7 +139,7 @@ Result<int> run_doctor(Invocation& invocation) {
   if (is_tracker_url(invocation.store_url)) return doctor_of_tracker(invocation);
   Diagnosis diagnosis{.store = shown_store_url(invocation.store_url), .profile = {}, .findings = {}};
   if (const auto store = invocation.open_store(false); !store) {
-    // Whoever stops it wants no verdict.
+    // Interrupted: no verdict.
     if (exit_code(store.error()) == kExitUsage || invocation.stop.stop_requested())
       return std::unexpected(store.error());
     diagnosis.findings.push_back({failed("open", store.error())});

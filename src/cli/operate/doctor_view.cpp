@@ -132,7 +132,7 @@ std::string pasteable(const Invocation& invocation, std::string remedy, const st
   return remedy;
 }
 
-// The worst stands last, where people look.
+// The worst comes last, next to the prompt.
 std::string diagnosis_text(const Diagnosis& diagnosis, WallTime now, int width, bool colour) {
   Table well{{{.name = "", .whole = true}, {""}, {""}}, {}};
   for (const std::vector<Cell>& row : class_rows(diagnosis)) well.rows.push_back({row[0], row[1], row[2]});

@@ -8,7 +8,7 @@
 namespace fenceline::cli {
 namespace {
 
-// Nobody is asked: the script is for somebody who may read it first.
+// No confirmation: the script is printed, and a person can read it first.
 Result<int> print_grants(const Invocation& invocation, const std::string& role) {
   if (!postgres::is_postgres_url(invocation.store_url))
     return std::unexpected(usage_error("--grants-for works only with PostgreSQL; a file has owners and modes"));

@@ -95,7 +95,7 @@ void show_live(Invocation& invocation, Store& store, Duration every) {
     lookout.pause(model.paused);
   }
   if (!lookout.looking()) return;
-  // Nothing here writes, so nothing is lost, and nobody who leaves waits for a store that does not answer.
+  // Nothing here writes, so leaving loses nothing and need not wait for a store that does not answer.
   screen.leave();
   std::_Exit(kExitOk);
 }

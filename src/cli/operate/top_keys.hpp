@@ -17,7 +17,7 @@ struct TopModel {
   std::array<int, kTopPanes> sort{};  // of each pane, how often the next order was asked for
   std::string filter;                 // only what has this in it
   bool typing = false;                // it is being typed
-  bool paused = false;                // the picture stands still
+  bool paused = false;                // the display is paused
   bool help = false;
 
   bool operator==(const TopModel&) const = default;

@@ -20,7 +20,7 @@ struct Sheet {
   TopPane pane = TopPane::queues;
   std::string name;
   std::string order;  // by what it is sorted
-  std::string none;   // said where there is no row
+  std::string none;   // shown if there are no rows
   std::vector<Column> columns;
   std::vector<SheetRow> rows;
 };

@@ -31,7 +31,7 @@ struct TopState {
   std::vector<QueueRow> queues;
   std::map<std::string, double> finished;  // jobs a second, by queue, since the look before; none at the first
   std::vector<WorkerRow> workers;
-  std::vector<LockRow> locks;  // that somebody holds, or nobody may have yet
+  std::vector<LockRow> locks;  // that are held, or not available yet
   std::vector<TopSchedule> schedules;
   std::vector<Finding> findings;  // all, ok ones too
   std::function<std::string(std::string)> paste =

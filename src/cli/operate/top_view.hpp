@@ -16,7 +16,7 @@ struct TopRoom {
   bool colour = false;
 };
 
-// How many rows the pane at hand has, what the filter leaves out not counted; 0 where all panes are shown.
+// Number of rows in the current pane, after the filter; 0 if all panes are shown.
 int top_rows(const TopState& state, const TopModel& model);
 
 // No line is wider than the room, and there are no more than fit in; control characters of names are shown as '?'.

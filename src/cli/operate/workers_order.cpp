@@ -20,7 +20,7 @@ Result<std::vector<std::string>> owners_of(const Invocation& invocation, Store& 
     if (is_gone(row)) gone += 1;
     else owners.push_back(row.report.owner);
   }
-  // To act on the dead in silence would look as if somebody obeyed.
+  // Skipping dead workers silently would look as if they had obeyed.
   if (gone > 0)
     tell("fenceline: " + counted(gone, "worker") +
          " skipped: not seen for longer than a lease; see 'fenceline workers list'");

@@ -17,7 +17,7 @@ struct BoardRow {
   bool at_gate = false;   // it is not in yet
   std::string state;      // ready, running, checking, waiting, on_hold, done, dead, cancelled
   std::string holder;     // who works on it
-  std::string waits_for;  // in words; empty: for nobody
+  std::string waits_for;  // as text; empty: nothing
   std::int64_t generation = 0;
   std::int64_t returns = 0;
 

@@ -43,7 +43,7 @@ class PipelineFile {
     return {Code::invalid, path_ + ":" + std::to_string(where.begin.line) + ": " + what};
   }
 
-  // What it has and nobody knows is named with what was probably meant.
+  // An unknown key is named, with the key that was probably meant.
   Result<void> only(const toml::table& table, const std::string& prefix, const std::vector<std::string>& keys) const {
     for (const auto& [key, node] : table) {
       if (std::ranges::find(keys, key.str()) != keys.end()) continue;

@@ -88,7 +88,7 @@ Result<int> run_stage_reject(Invocation& invocation) {
   });
 }
 
-// The job at hand, under its fence; an ID that was typed must be that one.
+// The current job, under its fence; a typed ID must name it.
 Result<int> send_back(Invocation& invocation, const std::string& to) {
   if (auto ok = say_why(invocation); !ok) return std::unexpected(ok.error());
   const Result<Holding> delivery = job_at_hand("stage move");

@@ -59,7 +59,7 @@ Result<WebhookPort> WebhookPort::open(const Invocation& invocation) {
   if (!server) {
     const Error& error = server.error();
     if (error.code == Code::invalid) return std::unexpected(usage_error("--webhook: " + error.message));
-    // Whoever listens there may be gone in a moment.
+    // The process that listens there may end soon.
     return fail(error.code == Code::conflict ? Code::held : error.code, "--webhook: " + error.message);
   }
   port.server_ = std::move(*server);

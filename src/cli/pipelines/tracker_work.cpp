@@ -159,7 +159,7 @@ Result<int> work_on_tracker(Invocation& invocation) {
   const Result<void> worked = worker->run(invocation.stop);
   if (invocation.json) print_line(counts_as_json(worker->counts()));
   tell(counts_as_words(worker->counts()));
-  // A precondition that does not hold is the caller's to mend, not the tracker's.
+  // A precondition that does not hold is the caller's to fix, not the tracker's.
   if (!worked)
     return fail(worked.error().code == Code::refused ? Code::invalid : worked.error().code, worked.error().message);
   return kExitOk;

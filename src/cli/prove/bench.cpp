@@ -157,7 +157,7 @@ Result<int> run_bench(Invocation& invocation) {
   if (!done) return std::unexpected(done.error());
   sizes.kept = *done;
   if (invocation.has("--rounds")) sizes.rounds = sizes.process_rounds = static_cast<int>(*rounds);
-  // Whoever asks for it alone has the time.
+  // A measure that is asked for alone may take long.
   if (!quick && *wanted == std::vector<std::string>{"held_horizon"}) sizes.held_for = BenchSizes::large().held_for;
   // The folder on a server's disk is out of reach, and how much room there is, too.
   const bench::StoreKind kind = bench::kind_of(invocation.store_url);

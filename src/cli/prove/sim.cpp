@@ -33,7 +33,7 @@ Result<const sim::Scenario*> chosen_scenario(const Invocation& invocation) {
   return std::unexpected(usage_error("unknown scenario '" + *name + "'; use one of: " + scenario_names()));
 }
 
-// Says where it stands, at most every two seconds, to people only.
+// Reports progress at most every two seconds, and only at a terminal.
 class Progress {
  public:
   Progress(const Clock& clock, std::uint64_t seeds) : clock_(clock), seeds_(seeds), next_(clock.now() + 2s) {}
