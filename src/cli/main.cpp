@@ -54,13 +54,13 @@ int run_command(const CommandSpec& command, Invocation& invocation) {
 
   ThreadRuntime runtime;
   StderrLog stderr_log(runtime, log->least, stderr_is_terminal() ? StderrLog::Form::text : StderrLog::Form::json);
-  HeldLog held_log(stderr_log);
+  DeferredLog deferred_log(stderr_log);
   const Signals signals(runtime);
   invocation.runtime = &runtime;
-  invocation.log_sink = log->held ? static_cast<LogSink*>(&held_log) : &stderr_log;
+  invocation.log_sink = log->deferred ? static_cast<LogSink*>(&deferred_log) : &stderr_log;
   invocation.stop = signals.stop();
   const Result<int> answer = command.run(invocation);
-  if (answer) held_log.release();
+  if (answer) deferred_log.release();
   return closed(answer ? *answer : report(answer.error()));
 }
 

@@ -6,7 +6,7 @@
 #include "base/duration_text.hpp"
 #include "doctor/finding_list.hpp"
 #include "doctor/state.hpp"
-#include "doctor/words.hpp"
+#include "doctor/text.hpp"
 
 namespace fenceline {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "doctor/words.hpp"
+#include "doctor/text.hpp"
 #include "store/forwarding_store.hpp"
 #include "support/state_fixture.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "doctor/finding_list.hpp"
 #include "doctor/state.hpp"
-#include "doctor/words.hpp"
+#include "doctor/text.hpp"
 
 namespace fenceline::doctor {
 

@@ -1,7 +1,7 @@
 // Locks, schedules and pipelines.
 #include <gtest/gtest.h>
 
-#include "doctor/words.hpp"
+#include "doctor/text.hpp"
 #include "services/item_acts.hpp"
 #include "services/pipeline_acts.hpp"
 #include "services/schedule_acts.hpp"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "doctor/words.hpp"
+#include "doctor/text.hpp"
 #include "support/state_fixture.hpp"
 
 namespace fenceline {

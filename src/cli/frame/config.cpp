@@ -452,7 +452,7 @@ Result<void> settle_config(const CommandSpec& command, Invocation& invocation) {
 Result<LogChoice> log_choice(const CommandSpec& command) {
   const std::optional<std::string> text = environment("FENCELINE_LOG");
   if (!text && command.name == "work") return LogChoice{.least = Level::info};
-  if (!text) return LogChoice{.least = Level::warn, .held = !command.hidden};
+  if (!text) return LogChoice{.least = Level::warn, .deferred = !command.hidden};
   for (const Level level : {Level::debug, Level::info, Level::warn, Level::error}) {
     if (*text == to_string(level)) return LogChoice{.least = level};
   }

@@ -32,7 +32,7 @@ std::string without_password(const std::string& url);
 
 struct LogChoice {
   Level least = Level::warn;
-  bool held = false;  // shown at the end, and only if the command succeeds: its failure is one line of its own
+  bool deferred = false;  // shown at the end, and only if the command succeeds: its failure is one line of its own
 };
 // FENCELINE_LOG, or the default of the command. Errors: usage.
 Result<LogChoice> log_choice(const CommandSpec& command);

@@ -42,12 +42,12 @@ void StderrLog::write(const LogEvent& event) {
   }
 }
 
-void HeldLog::write(const LogEvent& event) {
+void DeferredLog::write(const LogEvent& event) {
   const std::scoped_lock lock(mutex_);
   if (events_.size() < kEventsMax) events_.push_back(event);
 }
 
-void HeldLog::release() {
+void DeferredLog::release() {
   std::vector<LogEvent> events;
   {
     const std::scoped_lock lock(mutex_);

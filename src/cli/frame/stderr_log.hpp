@@ -25,10 +25,10 @@ class StderrLog final : public LogSink {
 };
 
 // Keeps events back. For a command that gives one answer: if that is an error, its line says it all.
-class HeldLog final : public LogSink {
+class DeferredLog final : public LogSink {
  public:
   static constexpr std::size_t kEventsMax = 100;  // later ones are dropped
-  explicit HeldLog(LogSink& sink) : sink_(sink) {}
+  explicit DeferredLog(LogSink& sink) : sink_(sink) {}
 
   void write(const LogEvent& event) override;
   void release();

@@ -21,7 +21,7 @@ TEST(StderrLog, PeopleGetOneShortLine) {
 
 TEST(StderrLog, HeldEventsComeOutOnceAndOnlyWhenReleased) {
   Kept kept;
-  HeldLog held(kept);
+  DeferredLog held(kept);
   const Log log(held);
   log.warn("first");
   log.error("second");
@@ -33,10 +33,10 @@ TEST(StderrLog, HeldEventsComeOutOnceAndOnlyWhenReleased) {
 
 TEST(StderrLog, HeldEventsDoNotGrowWithoutEnd) {
   Kept kept;
-  HeldLog held(kept);
-  for (std::size_t i = 0; i < 2 * HeldLog::kEventsMax; ++i) Log(held).warn("again");
+  DeferredLog held(kept);
+  for (std::size_t i = 0; i < 2 * DeferredLog::kEventsMax; ++i) Log(held).warn("again");
   held.release();
-  EXPECT_EQ(kept.names.size(), HeldLog::kEventsMax);
+  EXPECT_EQ(kept.names.size(), DeferredLog::kEventsMax);
 }
 
 }  // namespace

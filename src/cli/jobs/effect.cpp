@@ -5,7 +5,7 @@
 
 #include "base/duration_text.hpp"
 #include "base/sha256.hpp"
-#include "cli/frame/job_at_hand.hpp"
+#include "cli/frame/current_job.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/signals.hpp"
 #include "cli/frame/text.hpp"
@@ -140,7 +140,7 @@ Result<int> ended_as(const EffectAnswer& answer, const OnceCommand& command) {
 }
 
 Result<int> run_effect(Invocation& invocation) {
-  const Result<Holding> job = job_at_hand("effect");
+  const Result<Holding> job = current_job("effect");
   if (!job) return std::unexpected(job.error());
   const std::string name = invocation.argument("NAME");
   if (const Result<void> ok = check_effect_name(name); !ok) return std::unexpected(ok.error());

@@ -1,7 +1,7 @@
 // fenceline progress: how far a command that `fenceline work` runs is with its job.
 #include <charconv>
 
-#include "cli/frame/job_at_hand.hpp"
+#include "cli/frame/current_job.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/jobs/commands.hpp"
 
@@ -9,7 +9,7 @@ namespace fenceline::cli {
 namespace {
 
 Result<Note> note_from(const Invocation& invocation) {
-  const Result<Holding> job = job_at_hand("progress");
+  const Result<Holding> job = current_job("progress");
   if (!job) return std::unexpected(job.error());
 
   const std::string text = invocation.argument("PERCENT");

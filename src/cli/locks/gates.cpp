@@ -12,19 +12,19 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr std::string_view kAtHand = "-";
+constexpr std::string_view kCurrent = "-";
 constexpr Duration kGateWaitDefault = std::chrono::seconds{10};
 
-Result<std::string> typed_or_at_hand(const Invocation& invocation, const char* argument, const char* variable) {
+Result<std::string> typed_or_current(const Invocation& invocation, const char* argument, const char* variable) {
   const std::string typed = invocation.argument(argument);
-  if (typed != kAtHand) return typed;
+  if (typed != kCurrent) return typed;
   if (const std::optional<std::string> value = from_environment(variable)) return *value;
   return std::unexpected(usage_error(std::string(variable) + " is not set, so - has no meaning; name the " + argument +
                                      ", or run this under 'fenceline work' or 'fenceline lock'"));
 }
 
 Result<Fence> gate_fence(const Invocation& invocation) {
-  const Result<std::string> text = typed_or_at_hand(invocation, "FENCE", "FENCELINE_FENCE");
+  const Result<std::string> text = typed_or_current(invocation, "FENCE", "FENCELINE_FENCE");
   if (!text) return std::unexpected(text.error());
   Fence fence = 0;
   const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), fence);
@@ -48,7 +48,7 @@ OptionSpec gate_wait_option() {
 Result<std::string> gate_resource(const Invocation& invocation) {
   // Of a lock that is held in a handler, the lock: it is the inner one, and FENCELINE_FENCE is its.
   const Result<std::string> resource =
-      typed_or_at_hand(invocation, "RESOURCE", from_environment("FENCELINE_LOCK") ? "FENCELINE_LOCK" : "FENCELINE_JOB");
+      typed_or_current(invocation, "RESOURCE", from_environment("FENCELINE_LOCK") ? "FENCELINE_LOCK" : "FENCELINE_JOB");
   if (!resource || check_lock_resource(*resource)) return resource;
   if (auto ok = check_name("resource", *resource); !ok) return std::unexpected(ok.error());
   return *resource;
@@ -70,9 +70,9 @@ Result<NewestGrant> NewestGrant::of(Invocation& invocation, const std::string& r
   NewestGrant newest;
   std::optional<JobId> job = parse_uuid(resource);
   const std::string lock = from_environment("FENCELINE_LOCK").value_or("");
-  const bool fence_at_hand = invocation.argument("FENCE") == kAtHand;
-  if (!job && !lock.empty() && (fence_at_hand || resource == lock)) newest.lock_ = lock;
-  else if (!job && fence_at_hand) job = parse_uuid(from_environment("FENCELINE_JOB").value_or(""));
+  const bool current_fence = invocation.argument("FENCE") == kCurrent;
+  if (!job && !lock.empty() && (current_fence || resource == lock)) newest.lock_ = lock;
+  else if (!job && current_fence) job = parse_uuid(from_environment("FENCELINE_JOB").value_or(""));
   if (!job && newest.lock_.empty()) return newest;
   Result<Session> store = invocation.open_store(false);
   if (!store && store.error().code == Code::not_found) return newest;

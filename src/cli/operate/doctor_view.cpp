@@ -8,7 +8,7 @@
 #include "cli/frame/output.hpp"
 #include "cli/frame/table.hpp"
 #include "cli/frame/text.hpp"
-#include "doctor/words.hpp"
+#include "doctor/text.hpp"
 #include "session/open_store.hpp"
 
 namespace fenceline::cli {

@@ -10,7 +10,7 @@
 #include "cli/locks/lock_view.hpp"
 #include "cli/operate/doctor_view.hpp"
 #include "doctor/state.hpp"
-#include "doctor/words.hpp"
+#include "doctor/text.hpp"
 
 namespace fenceline::cli {
 namespace {

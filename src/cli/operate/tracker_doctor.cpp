@@ -9,7 +9,7 @@
 #include "cli/operate/doctor_view.hpp"
 #include "cli/pipelines/tracker_place.hpp"
 #include "doctor/finding_list.hpp"
-#include "doctor/words.hpp"
+#include "doctor/text.hpp"
 #include "tracker/ledger.hpp"
 
 namespace fenceline::cli {

@@ -4,7 +4,7 @@
 #include "backends/trackers/open_tracker.hpp"
 #include "cli/frame/acts.hpp"
 #include "cli/frame/config.hpp"
-#include "cli/frame/job_at_hand.hpp"
+#include "cli/frame/current_job.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/pipelines/commands.hpp"
@@ -91,7 +91,7 @@ Result<int> run_stage_reject(Invocation& invocation) {
 // The current job, under its fence; a typed ID must name it.
 Result<int> send_back(Invocation& invocation, const std::string& to) {
   if (auto ok = say_why(invocation); !ok) return std::unexpected(ok.error());
-  const Result<Holding> delivery = job_at_hand("stage move");
+  const Result<Holding> delivery = current_job("stage move");
   if (!delivery) return std::unexpected(delivery.error());
   Result<Act> act = act_of(invocation);
   if (!act) return std::unexpected(act.error());

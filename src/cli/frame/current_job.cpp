@@ -1,4 +1,4 @@
-#include "cli/frame/job_at_hand.hpp"
+#include "cli/frame/current_job.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -28,7 +28,7 @@ std::optional<Fence> parse_fence(std::string_view text) {
 
 }  // namespace
 
-Result<Holding> job_at_hand(std::string_view command) {
+Result<Holding> current_job(std::string_view command) {
   const Result<std::string> job = from_worker("FENCELINE_JOB", command);
   if (!job) return std::unexpected(job.error());
   // In a lock that a handler holds, FENCELINE_FENCE is the lock's.

@@ -1,4 +1,4 @@
-#include "doctor/words.hpp"
+#include "doctor/text.hpp"
 
 #include <algorithm>
 

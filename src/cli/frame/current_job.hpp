@@ -10,6 +10,6 @@ namespace fenceline::cli {
 
 // From FENCELINE_JOB and FENCELINE_FENCE (FENCELINE_JOB_FENCE, in a lock that the handler holds); `command` is who
 // asks: "progress". Errors: usage.
-Result<Holding> job_at_hand(std::string_view command);
+Result<Holding> current_job(std::string_view command);
 
 }  // namespace fenceline::cli
