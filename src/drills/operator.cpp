@@ -1,6 +1,6 @@
 // `fenceline drill operator`: every fault that an operator is told of, brought about from outside on stores of the
 // drill's own. For each: the metric of a real worker moves, the alert rule fires, doctor names it, and the command that
-// doctor gives mends it.
+// doctor gives fixes it.
 #include "drills/operator.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void print_docs_table(const std::vector<OperatorFault>& faults) {
   print_line("| fault, from outside | metric | alert | doctor | fixed by |");
   print_line("| --- | --- | --- | --- | --- |");
   for (const OperatorFault& fault : faults) {
-    const std::string command = fault.mend ? fault.command : "`" + fault.command + "`";
+    const std::string command = fault.fix ? fault.command : "`" + fault.command + "`";
     print_line("| " + fault.what + " | `" + fault.metric + "` | [" + alert_of(fault) + "](runbooks/" +
                runbook_of(fault) + ") | `" + fault.check + "` | " + command + " |");
   }
@@ -152,7 +152,7 @@ void print_text(const std::vector<Played>& played) {
                           was_played ? shown(verdict.before) : "", was_played ? shown(verdict.during) : "",
                           was_played ? seen(verdict.fired, alert_of(fault)) : Cell(alert_of(fault)),
                           was_played ? seen(verdict.named, fault.check) : Cell(fault.check),
-                          was_played ? seen(verdict.mended, fault.command) : Cell(fault.command),
+                          was_played ? seen(verdict.fixed, fault.command) : Cell(fault.command),
                           Cell(word_of(verdict), tone)});
   }
   print_table(table);
@@ -175,7 +175,7 @@ Json as_json(const std::vector<Played>& played, std::string_view verdict) {
                       {"moved", one.moved},
                       {"fired", one.fired},
                       {"named", one.named},
-                      {"mended", one.mended},
+                      {"fixed", one.fixed},
                       {"status", one.finding.status},
                       {"detail", one.finding.detail},
                       {"remedy", one.finding.remedy},

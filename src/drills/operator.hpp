@@ -1,5 +1,5 @@
 // The faults that `drill operator` plays, as data: what befalls a fleet from outside, what an operator sees of it (a
-// metric, an alert, a finding of doctor), and the command that mends it. One file a family of faults; docs/operating.md
+// metric, an alert, a finding of doctor), and the command that fixes it. One file a family of faults; docs/operating.md
 // has the table that is made from them.
 #pragma once
 
@@ -26,8 +26,8 @@ struct OperatorFault {
   std::vector<std::pair<std::string, std::string>> fill = {};
   // What else must happen once the command was given, for the trouble to be over.
   std::function<void(OperatorScene&)> then = {};
-  // Set if no command of ours mends it: what is done instead; `command` is then in plain words.
-  std::function<void(OperatorScene&)> mend = {};
+  // Set if no command of ours fixes it: what is done instead; `command` is then in plain words.
+  std::function<void(OperatorScene&)> fix = {};
   std::string alert = {};                      // if it is not called by the check
   bool one_alert_for_many = false;             // the alert is of many checks, and its label says which
   bool ages = false;                           // the metric is an age: it goes on to grow while the fault lasts
@@ -63,12 +63,12 @@ struct OperatorVerdict {
   bool moved = false;
   bool fired = false;
   bool named = false;
-  bool mended = false;
+  bool fixed = false;
   SceneFinding finding = {};
   std::string trouble = {};  // a sentence, if it did not go as it should
   Duration took{};
 
-  bool held() const { return moved && fired && named && mended && trouble.empty(); }
+  bool held() const { return moved && fired && named && fixed && trouble.empty(); }
 };
 
 // Plays one of them. `rules_path` are the alert rules.

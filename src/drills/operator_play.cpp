@@ -53,7 +53,7 @@ class Play {
     if (well()) fault_.bring_about(scene_);
     if (well()) look();
     if (well()) ask_for_the_alert();
-    if (well()) mend();
+    if (well()) fix();
     verdict_.trouble = scene_.trouble();
     return std::move(verdict_);
   }
@@ -82,8 +82,8 @@ class Play {
   void look() {
     scene_.until("doctor names " + fault_.check, [&] {
       verdict_.finding = scene_.finding(fault_.check);
-      // Which command mends it may become known a moment later: a worker that was killed is missed only after a while.
-      return verdict_.finding.is_trouble() && (fault_.mend || is_as_promised(fault_.command, verdict_.finding.remedy));
+      // Which command fixes it may become known a moment later: a worker that was killed is missed only after a while.
+      return verdict_.finding.is_trouble() && (fault_.fix || is_as_promised(fault_.command, verdict_.finding.remedy));
     });
     if (verdict_.finding.is_trouble() && !well())
       scene_.fail_with("doctor says '" + printable(verdict_.finding.remedy, 200) + "' instead of '" + fault_.command +
@@ -113,16 +113,16 @@ class Play {
     verdict_.fired = wrong.empty();
   }
 
-  void mend() {
-    if (fault_.mend) {
-      fault_.mend(scene_);
+  void fix() {
+    if (fault_.fix) {
+      fault_.fix(scene_);
     } else {
       scene_.type(filled(fault_, verdict_.finding.remedy));
     }
     if (fault_.then) fault_.then(scene_);
     scene_.until("doctor no longer names " + fault_.check + " after its command",
                  [&] { return !scene_.finding(fault_.check).is_trouble(); });
-    verdict_.mended = well();
+    verdict_.fixed = well();
     scene_.stop_typed();
   }
 

@@ -23,7 +23,7 @@ OperatorFault server_stopped() {
           .check = "store_away",
           .command = "start the server",
           .bring_about = stop_server,
-          .mend = [](OperatorScene& scene) { scene.put_back(); },
+          .fix = [](OperatorScene& scene) { scene.put_back(); },
           .only_on = {StoreKind::postgres, StoreKind::redis},
           .takes_the_server = true};
 }
@@ -53,7 +53,7 @@ OperatorFault stopped_under_a_lock() {
                                                  "holder"));
               },
           .bring_about = stop_server,
-          .mend = [](OperatorScene& scene) { scene.put_back(); },
+          .fix = [](OperatorScene& scene) { scene.put_back(); },
           .alert = "FencelineFailOpen",
           .only_on = {StoreKind::postgres, StoreKind::redis},
           .takes_the_server = true};
