@@ -60,6 +60,14 @@ std::string second_word(const CommandSpec& command) {
   return space == std::string::npos ? "" : command.name.substr(space + 1);
 }
 
+// What a first word does: its command's summary, or the second words that may follow it.
+std::string described(const std::vector<CommandSpec>& members) {
+  if (second_word(members.front()).empty()) return members.front().summary;
+  std::vector<std::string> seconds;
+  for (const CommandSpec& member : members) seconds.push_back(second_word(member));
+  return joined(seconds, ", ");
+}
+
 std::string single_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
@@ -293,9 +301,7 @@ std::string zsh_script(const Visible& shown) {
   for (const auto& [group, members] : shown.groups) {
     first_words.push_back(group);
     const bool two_words = !second_word(members.front()).empty();
-    list += "    " +
-            single_quoted(group + ":" + (two_words ? members.front().name + " and others" : members.front().summary)) +
-            "\n";
+    list += "    " + single_quoted(group + ":" + described(members)) + "\n";
     if (!two_words) continue;
     std::vector<std::string> seconds;
     for (const CommandSpec& member : members) seconds.push_back(second_word(member));
@@ -341,8 +347,8 @@ std::string fish_script(const Visible& visible_commands) {
                     std::string(kFishOffer) + "complete -c fenceline -f\n";
   for (const auto& [group, members] : visible_commands.groups) {
     const bool two_words = !second_word(members.front()).empty();
-    out += "complete -c fenceline -n __fish_use_subcommand -a " + group + " -d " +
-           single_quoted(two_words ? "" : members.front().summary) + "\n";
+    out += "complete -c fenceline -n __fish_use_subcommand -a " + group + " -d " + single_quoted(described(members)) +
+           "\n";
     for (const CommandSpec& member : members) {
       const std::string seen = "'__fish_seen_subcommand_from " + group + "'";
       if (two_words)
