@@ -286,6 +286,35 @@ TEST_F(Inside, J6_AKeyIsAnsweredByItsHolderOrTakenAtCommit) {
   EXPECT_EQ(app_.commit(), "FL001");
 }
 
+TEST_F(Inside, J6_ATakenKeyIsAnsweredByItsHolderEveryTimeItIsAskedForInOneTransaction) {
+  const std::string holder = enqueued(app_, ", key => 'k'");
+  const std::string named = ", key => 'k', id => '01a0c0de-0000-7000-8000-000000000001'";
+  app_.must_ask("begin");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(enqueued(app_, ", key => 'k'"), holder) << i;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(enqueued(app_, named), holder) << "a repeat of an id of the caller's, " << i;
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(count("job"), 1);
+  EXPECT_EQ(enqueued(app_, named), holder);
+
+  // A key that nobody has: the first one noted for it has it, for an id of the caller's too.
+  app_.must_ask("begin");
+  const std::string first = enqueued(app_, ", key => 'new'");
+  const std::string other = ", key => 'new', id => '01a0c0de-0000-7000-8000-000000000002'";
+  EXPECT_EQ(enqueued(app_, ", key => 'new'"), first);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(enqueued(app_, other), first) << i;
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(app_.must_ask("select id from job where id = '" + first + "'").rows.size(), 1u);
+
+  // Its holder ended meanwhile: the first one noted will be the job.
+  app_.must_ask("begin");
+  EXPECT_EQ(enqueued(app_, ", key => 'k'"), holder);
+  other_.must_ask("select complete(" + held(claimed(other_, "b").at(0)) + ")");
+  const std::string next = enqueued(app_, ", key => 'k'");
+  EXPECT_NE(next, holder);
+  EXPECT_EQ(app_.commit(), "");
+  EXPECT_EQ(app_.must_ask("select id from job where id = '" + next + "'").rows.size(), 1u);
+}
+
 TEST_F(Inside, J8_WhoWentToSleepWhileTheTransactionWasOpenIsWoken) {
   enqueued(app_);
   claimed(app_, "a");

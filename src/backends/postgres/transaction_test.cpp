@@ -40,6 +40,18 @@ TEST_F(PostgresTransactions, NewJobsAreThereOnceItIsCommitted) {
   EXPECT_EQ(as_it_is(more.at(1)).payload, "3");
 }
 
+TEST_F(PostgresTransactions, J6_ATakenKeyIsAnsweredByTheJobThatHoldsItEveryTime) {
+  PostgresTransaction transaction = begun();
+  const JobId holder = must(transaction.enqueue("q", "1", {.key = "k"}));
+  must(transaction.commit());
+  transaction = begun();
+  EXPECT_EQ(must(transaction.enqueue("q", "1", {.key = "k"})), holder);
+  EXPECT_EQ(must(transaction.enqueue("q", "1", {.key = "k"})), holder);
+  EXPECT_EQ(must(transaction.enqueue_many("q", {"1", "1"}, {.key = "k"})), (std::vector<JobId>{holder, holder}));
+  must(transaction.commit());
+  EXPECT_EQ(count("job"), 1);
+}
+
 TEST_F(PostgresTransactions, OfSeveralJobsNoneIsAddedIfOneIsInvalid) {
   PostgresTransaction transaction = begun();
   EXPECT_EQ(code_of(transaction.enqueue_many("q", {"1", "{"})), Code::invalid);

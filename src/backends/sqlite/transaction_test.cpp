@@ -191,6 +191,18 @@ TEST_F(GuardedTransaction, E3_AnEnqueueIsThereWithTheCommitAndWorkersAreWoken) {
   EXPECT_EQ(must(store->queues("default")).size(), 1U);
 }
 
+TEST_F(GuardedTransaction, J6_ATakenKeyIsAnsweredByTheJobThatHoldsItEveryTime) {
+  SqliteTransaction transaction = must(connection.begin());
+  const JobId holder = must(transaction.enqueue("receipts", "1", {.key = "k"}));
+  must(transaction.commit());
+  transaction = must(connection.begin());
+  EXPECT_EQ(must(transaction.enqueue("receipts", "1", {.key = "k"})), holder);
+  EXPECT_EQ(must(transaction.enqueue("receipts", "1", {.key = "k"})), holder);
+  EXPECT_EQ(must(transaction.enqueue_many("receipts", {"1", "1"}, {.key = "k"})), (std::vector<JobId>{holder, holder}));
+  must(transaction.commit());
+  EXPECT_EQ(must(store->jobs({.ns = "default"})).jobs.size(), 1U);
+}
+
 TEST_F(GuardedTransaction, ASavepointThatIsRolledBackTakesItsJobsWithIt) {
   SqliteTransaction transaction = must(connection.begin());
   must(transaction.execute("SAVEPOINT mine"));

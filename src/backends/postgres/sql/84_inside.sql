@@ -187,6 +187,24 @@ begin
     began_at = excluded.began_at, ended_at = excluded.ended_at, exit_status = null, resolved_by = '', result = excluded.result;
 end $$;
 
+-- Who has a unique key at this moment: a job that is there, or else the first one noted for it in this transaction. A committed holder comes first, because at COMMIT every note with its
+-- key only stands for it. Null: nobody.
+create function key_holder(ns text, ns_ int, home_ int, queue_ text, key_ text, wall bigint, out id uuid, out payload text, out state text) language plpgsql as $$
+#variable_conflict use_column
+declare
+  there record;
+begin
+  select k.id into key_holder.id from unique_key k where k.home_id = home_ and k.name = key_ and (k.until is null or k.until > wall);
+  select * into there from known_job(ns_, key_holder.id);
+  if there.queue_id is not null then
+    key_holder.payload := there.payload;
+    key_holder.state := (array['ready', 'running', 'waiting', 'done', 'dead', 'cancelled'])[there.state + 1];
+    return;
+  end if;
+  select n.id, n.payload, 'of this transaction' into key_holder.id, key_holder.payload, key_holder.state
+  from noted_job n where n.tx = pg_current_xact_id() and n.queue = queue_ and n.extras ->> 'key' = key_ and n.extras ? 'key' and n.ns = key_holder.ns order by n.n limit 1;
+end $$;
+
 -- Notes a job. Answers its id, or that of the job that has its key at this moment. Looks without a lock at what would refuse it: COMMIT looks again.
 create function note_job(ns text, queue_ text, stage_ text, id_ uuid, payload_ text, rank_ smallint, delay_ bigint, at_ bigint, attempts_ int, extras_ jsonb) returns uuid
 language plpgsql as $$
@@ -198,14 +216,15 @@ declare
   wall bigint := (clock()).wall;
   noted noted_job;
   answer uuid;
-  taken unique_key;
-  there record;
+  holder record;
 begin
   if id_ is not null then
     select * into noted from noted_job n where n.tx = pg_current_xact_id() and n.id = id_ and n.ns = note_job.ns;
     if found then
       if noted.queue <> queue_ or noted.stage <> stage_ or noted.payload <> payload_ then perform fail_conflict(format('job %s already exists with another queue, stage or payload', id_)); end if;
-      return id_;
+      -- It may stand for the job that has its key: then that one is the answer, as it was the first time.
+      if noted.extras ? 'key' then select k.id into answer from key_holder(note_job.ns, ns_, home_, queue_, noted.extras ->> 'key', wall) as k; end if;
+      return coalesce(answer, id_);
     end if;
     if in_queue is null then
       -- The stage is not there yet, or not even the queue: a job with this id is in another one, and so is whom it stands for, unless that is in another stage of the queue.
@@ -218,20 +237,11 @@ begin
     if answer is not null then return answer; end if;
   end if;
   if extras_ ? 'key' then
-    select * into noted from noted_job n where n.tx = pg_current_xact_id() and n.queue = queue_ and n.extras ->> 'key' = extras_ ->> 'key' and n.extras ? 'key' and n.ns = note_job.ns order by n.n limit 1;
-    if found then
-      taken.id := noted.id;
-    else
-      select * into taken from unique_key k where k.home_id = home_ and k.name = extras_ ->> 'key' and (k.until is null or k.until > wall);
+    select * into holder from key_holder(note_job.ns, ns_, home_, queue_, extras_ ->> 'key', wall);
+    if holder.id is not null and not same_json(holder.payload, payload_) then
+      perform fail_conflict(format('key ''%s'' of queue %s is taken by job %s (%s) with another payload', extras_ ->> 'key', queue_, holder.id, holder.state));
     end if;
-    select * into there from known_job(ns_, case when noted.id is null then taken.id end);
-    if taken.id is not null and (noted.id is not null or there.queue_id is not null) then
-      if not same_json(coalesce(noted.payload, there.payload), payload_) then
-        perform fail_conflict(format('key ''%s'' of queue %s is taken by job %s (%s) with another payload', extras_ ->> 'key', queue_, taken.id,
-                                     case when noted.id is not null then 'of this transaction' else (array['ready', 'running', 'waiting', 'done', 'dead', 'cancelled'])[there.state + 1] end));
-      end if;
-      answer := taken.id;
-    end if;
+    answer := holder.id;
   end if;
   insert into noted_job (tx, ns, queue, stage, id, payload, rank, delay, at, attempts, extras, named)
   values (pg_current_xact_id(), note_job.ns, queue_, stage_, own, payload_, rank_, delay_, at_, attempts_, extras_, id_ is not null);
