@@ -200,15 +200,26 @@ TEST(Schedule, ADrainEndsThoughASchedulesTicksGoOn) {
 
 TEST(Schedule, S1_JobsOfTicksStandInTheHistoryOfTheWorkerThatFiredThem) {
   const Workplace place;
-  ASSERT_EQ(place.fenceline({"schedule", "add", "s", "--every", "1s", "--queue", "q"}).status, 0);
+  const auto recorded = [&](const Words& words) {
+    return place.fenceline(joined(words, {"--history", "run.jsonl"})).status;
+  };
+  ASSERT_EQ(recorded({"schedule", "add", "s", "--every", "1s", "--queue", "q"}), 0);
   const auto worker = place.start({"work", "q", "--history", "run.jsonl", "--", "true"});
   EXPECT_TRUE(eventually([&] { return fired_by(place, "s").size() >= 2; }));
+  // Commands of operators stand in it as well: their jobs are known to the audit.
+  ASSERT_EQ(recorded({"schedule", "run", "s"}), 0);
+  ASSERT_EQ(recorded({"schedule", "pause", "s"}), 0);
+  ASSERT_EQ(recorded({"schedule", "resume", "s"}), 0);
+  ASSERT_EQ(recorded({"schedule", "remove", "s"}), 0);
   worker->signal(SIGTERM);
   EXPECT_EQ(worker->wait().status, 0);
   drain(place, "exit 0", {"--history", "run.jsonl", "--no-schedules"});  // what it fired last
   const Json said = answer(place, {"audit", "run.jsonl", "--whole", "--drained"});
   EXPECT_EQ(said["violations"], 0) << said;
-  EXPECT_EQ(said["jobs"], fired_by(place, "s").size()) << said;
+  EXPECT_EQ(said["jobs"], 1 + fired_by(place, "s").size()) << said;
+  const std::string history = Workplace::read(place.file("run.jsonl"));
+  for (const char* act : {"put", "run", "pause", "resume", "remove"})
+    EXPECT_TRUE(has(history, std::string("\"change\":\"") + act + "\"")) << act;
 }
 
 TEST(Schedule, S2_WhatThisMachineCannotReadStopsNoWorkerAndCanBeMended) {

@@ -50,12 +50,14 @@ Result<int> run_schedule_add(Invocation& invocation) {
 }  // namespace
 
 CommandSpec schedule_add_command() {
+  std::vector<OptionSpec> options = schedule_options();
+  options.push_back(history_option());
   return {
       .name = "schedule add",
       .summary = "Add a schedule, or change the one with that name",
       .details = "Each tick enqueues exactly one job, or is recorded as skipped.",
       .arguments = {{"NAME", "name of the schedule; see docs/schedules.md"}},
-      .options = with_act_options(schedule_options()),
+      .options = with_act_options(std::move(options)),
       .sections =
           {{"What it does",
             {{"who fires", "every 'fenceline work' in the namespace, whatever its queues; no other process is needed"},

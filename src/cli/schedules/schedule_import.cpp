@@ -76,6 +76,7 @@ Result<int> run_schedule_import(Invocation& invocation) {
 CommandSpec schedule_import_command() {
   std::vector<OptionSpec> options =
       schedule_options({"queue", "tz", "catch_up", "window", "cap", "overlap", "jitter", "max_attempts", "timeout"});
+  options.push_back(history_option());
   options.push_back({"--dry-run", "", "show what would change, and change nothing"});
   return {
       .name = "schedule import",
