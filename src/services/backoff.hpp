@@ -14,6 +14,10 @@ constexpr bool may_repeat(Code code) {
   return code == Code::unavailable || code == Code::in_doubt || code == Code::full;
 }
 
+// Whether the store is gone for this process: its disk failed, or it serves nobody here any more. Nothing that runs can
+// be renewed or settled.
+constexpr bool ends_for_good(Code code) { return code == Code::broken || code == Code::refused; }
+
 inline constexpr Duration kBackoffFirst = std::chrono::milliseconds{50};
 inline constexpr Duration kBackoffMost = std::chrono::seconds{2};
 

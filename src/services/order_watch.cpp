@@ -54,6 +54,8 @@ void OrderWatch::ask() {
   const Result<OrdersReply> reply = context_.store.orders(context_.options.ns, context_.owner);
   if (!reply) {
     if (reply.error().code == Code::broken) return context_.give_up(reply.error());
+    // Perhaps the store is gone for good: whether it still takes writes decides.
+    if (reply.error().code == Code::refused) context_.reporter->notify();
     // Work goes on without orders. That the store reads again says nothing about its writes, so nobody hears of that.
     if (may_repeat(reply.error().code)) context_.store_failed("orders", reply.error());
     else if (!failed_)

@@ -33,7 +33,10 @@ Result<void> Registration::report() {
 }
 
 void Registration::keep_reporting(std::stop_token stop) {
-  while (context_.runtime.sleep_for(context_.times.renew_after, stop)) {
+  const std::stop_callback wake(stop, [this] { context_.reporter->notify(); });
+  while (!stop.stop_requested()) {
+    context_.reporter->wait_until(context_.runtime.now() + context_.times.renew_after);
+    if (stop.stop_requested()) return;
     if (const Result<void> reported = report(); !reported) return context_.give_up(reported.error());
   }
 }

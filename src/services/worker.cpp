@@ -134,9 +134,10 @@ Result<WorkReport> JobWorker::run(std::stop_token asked_to_stop) {
 
   fetcher.fetch(stop);
 
-  const bool store_broken = context.failure() && context.failure()->code == Code::broken;
+  // Nothing can be renewed or settled any more.
+  const bool store_gone = context.failure() && ends_for_good(context.failure()->code);
   if (stop.stop_requested() || context.holdings.load().total() > 0)
-    end_handlers(context, store_broken ? Duration{0} : options_.drain_grace);
+    end_handlers(context, store_gone ? Duration{0} : options_.drain_grace);
   executor.close();
   for (Task& slot : slots) slot.join();
   settler.give_up_at(runtime_.now() + options_.drain_grace);

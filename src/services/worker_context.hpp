@@ -47,7 +47,8 @@ struct WorkerContext {
         watch(the_runtime.make_event()),
         settler(the_runtime.make_event()),
         orders(the_runtime.make_event()),
-        recorder(the_runtime.make_event()) {}
+        recorder(the_runtime.make_event()),
+        reporter(the_runtime.make_event()) {}
 
   Runtime& runtime;
   Log log;
@@ -66,6 +67,7 @@ struct WorkerContext {
   const std::unique_ptr<Event> settler;
   const std::unique_ptr<Event> orders;
   const std::unique_ptr<Event> recorder;
+  const std::unique_ptr<Event> reporter;
 
   // There may be something to claim, or an order that concerns us: whoever is in charge looks now, not when it is due.
   void hint_claim();

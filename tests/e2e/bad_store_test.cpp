@@ -82,6 +82,39 @@ TEST(BadStore, AReadOnlyStoreIsRefused) {
   EXPECT_EQ(place.fenceline({"enqueue", "q"}).status, 0) << "it works again once it can be written";
 }
 
+TEST(BadStore, AStoreThatWasEmptiedOrDeletedIsNamedAndNotMadeAnew) {
+  for (const bool deleted : {false, true}) {
+    const Workplace place;
+    ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
+    if (deleted) fs::remove(place.file("fenceline.db"));
+    else fs::resize_file(place.file("fenceline.db"), 0);
+    for (const Words& words : std::vector<Words>{{"enqueue", "q"}, {"jobs"}, {"work", "q", "--drain", "--", "true"}}) {
+      const Ended ended = place.fenceline(words);
+      expect_one_line(ended, 69);
+      EXPECT_NE(ended.err.find(deleted ? "is missing, but" : "is empty, but"), std::string::npos) << ended.err;
+      EXPECT_NE(ended.err.find("fenceline restore"), std::string::npos) << ended.err;
+    }
+    EXPECT_EQ(fs::exists(place.file("fenceline.db")), !deleted);
+  }
+}
+
+// The worker notices by itself, stops its handler and ends; it does not go on with the file that took the name.
+TEST(BadStore, AWorkerWhoseStoreIsReplacedStopsItsHandlerAndEnds) {
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
+  const auto worker = place.start({"work", "q", "--ttl", "6s", "--", "sh", "-c",
+                                   "trap 'echo told >told; exit 1' TERM; echo $$ >begun; "
+                                   "while :; do sleep 0.05; done"});
+  ASSERT_TRUE(eventually([&] { return !Workplace::read(place.file("begun")).empty(); }));
+  fs::copy_file(place.file("fenceline.db"), place.file("other.db"));
+  fs::rename(place.file("other.db"), place.file("fenceline.db"));
+  const Ended ended = worker->wait();
+  EXPECT_EQ(ended.status, 69) << ended.err;
+  EXPECT_NE(ended.err.find("store_gone"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("was replaced by another file"), std::string::npos) << ended.err;
+  EXPECT_TRUE(fs::exists(place.file("told"))) << "its handler was told to stop";
+}
+
 class FullDisk : public testing::Test {
  protected:
   void SetUp() override {

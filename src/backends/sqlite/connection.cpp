@@ -82,6 +82,10 @@ Result<void> SqliteConnectionParts::begin(Duration timeout) {
   if (const auto error = writer.broken()) return std::unexpected(*error);
   entered = clock.now();
   if (auto turn = take_turn(timeout); !turn) return turn;
+  if (const auto error = writer.trouble(true)) {
+    end();
+    return std::unexpected(*error);
+  }
   const sqlite::ApplicationRules::Ours ours(rules);
   try {
     db->execute("BEGIN IMMEDIATE");
@@ -145,6 +149,10 @@ Result<void> SqliteConnectionParts::commit() {
     return std::unexpected(error);
   }
   FENCELINE_CRASH_POINT(sqlite_commit_after);
+  if (auto gone = writer.trouble()) {
+    end();
+    return fail(Code::in_doubt, gone->message);
+  }
   if (const auto failed = checkpoints.run_if_due()) writer.mark_broken(*failed);
   const std::int64_t version_known = schema;
   end();
@@ -157,7 +165,7 @@ Result<SqliteConnection> SqliteStore::connect(const SqliteConnectOptions& option
   if (auto ok = sqlite::check_process(parts_->pid); !ok) return std::unexpected(ok.error());
   if (auto ok = check_name("namespace", options.ns); !ok) return std::unexpected(ok.error());
   if (parts_->direct) return fail(Code::refused, "a store in memory has no other connections");
-  if (const auto error = parts_->writer->broken()) return std::unexpected(*error);
+  if (const auto error = parts_->writer->trouble()) return std::unexpected(*error);
   const std::string& path = parts_->options.path;
   auto locks = sqlite::LockFile::open(path + "-lock");
   if (!locks) return std::unexpected(locks.error());

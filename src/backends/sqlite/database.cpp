@@ -25,6 +25,10 @@ Error SqliteFailure::error(std::string_view store) const {
   switch (code & 0xff) {
     case SQLITE_FULL: return {Code::full, opening + "the disk is full"};
     case SQLITE_IOERR:
+      if (code == SQLITE_IOERR_SHORT_READ)
+        return {Code::broken, opening +
+                                  "a file of it is shorter than it must be, as if it had been cut, emptied or "
+                                  "deleted; stop what uses it and bring a backup back: fenceline restore FILE"};
       return {Code::broken, opening + "i/o error (" + message + ", sqlite code " + std::to_string(code) + ")"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return {Code::broken, opening + "the file is damaged (" + message + ")"};

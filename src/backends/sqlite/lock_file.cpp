@@ -14,6 +14,7 @@
 #include <ctime>
 #include <mutex>
 #include <optional>
+#include <string_view>
 
 namespace fenceline::sqlite {
 namespace {
@@ -23,6 +24,8 @@ constexpr off_t kTopStep = 4;
 constexpr off_t kPresenceByte = 5;
 constexpr off_t kPidAt = 16;
 constexpr std::size_t kPidBytes = 16;
+constexpr off_t kMarkAt = 128;
+constexpr std::string_view kMark = "a fenceline store was set up here\n";
 constexpr int kNapMillis = 1;
 constexpr int kTickMillis = 250;
 // From which age on, in ticks, a step may be gone to at once: after half a second the third, then the second, the
@@ -215,6 +218,18 @@ std::optional<pid_t> LockFile::turn_holder() const {
   }
   ::close(file);
   return holder;
+}
+
+bool LockFile::remembers_store() const {
+  std::array<char, kMark.size()> text{};
+  return ::pread(file_, text.data(), text.size(), kMarkAt) == static_cast<ssize_t>(kMark.size()) &&
+         std::string_view(text.data(), text.size()) == kMark;
+}
+
+// On a full disk the store is as good without.
+void LockFile::remember_store() {
+  if (remembers_store()) return;
+  [[maybe_unused]] const ssize_t written = ::pwrite(file_, kMark.data(), kMark.size(), kMarkAt);
 }
 
 bool LockFile::share_presence() { return try_lock(file_, kPresenceByte, F_RDLCK); }

@@ -9,6 +9,9 @@
 //
 // Byte 5 is held shared by everyone who has the store open. All are OFD locks, so the kernel frees them when their
 // process dies. They show no pid, so whoever has one writes its own into the file.
+//
+// The file also remembers that a store was made here: a database that is empty or missing beside it was lost, and must
+// not be made anew as if there had never been one.
 #pragma once
 
 #include <sys/types.h>
@@ -44,6 +47,10 @@ class LockFile {
   bool share_presence();
   bool own_presence();
   void leave_presence();
+
+  // Whether a store was set up beside it, and that it was.
+  bool remembers_store() const;
+  void remember_store();
 
  private:
   LockFile(std::string path, int file) : path_(std::move(path)), file_(file) {}

@@ -1,6 +1,7 @@
 #include "backends/sqlite/opening.hpp"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <optional>
 
@@ -29,6 +30,25 @@ std::unexpected<Error> not_set_up(const SqliteOptions& options) {
           " does not exist; check the path, or create it with: fenceline migrate --store sqlite:" + options.path);
 }
 
+std::int64_t bytes_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_size : -1;
+}
+
+// A store was here, and its database is empty or gone: to set up another one in its place would hide that everything in
+// it is lost. Empty: there was none, as far as we can see.
+std::optional<Error> lost_store(const LockFile& locks, const std::string& path) {
+  const bool left_its_log = bytes_of(path + "-wal") > 0;
+  if (!locks.remembers_store() && !left_its_log) return std::nullopt;
+  const bool there = bytes_of(path) >= 0;
+  return Error{Code::refused, "store " + path + (there ? " is empty" : " is missing") + ", but " + path +
+                                  (left_its_log ? "-wal" : "-lock") + " shows that a store was here: it was " +
+                                  (there ? "emptied" : "deleted or moved") +
+                                  "; bring it back, or a backup: fenceline restore FILE --store sqlite:" + path +
+                                  "; to start with an empty one, remove what is left: rm -f " + path + "-lock " + path +
+                                  "-wal"};
+}
+
 std::unique_ptr<Database> connect(const SqliteOptions& options, bool may_create) {
   auto db = std::make_unique<Database>(
       options.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (may_create ? SQLITE_OPEN_CREATE : 0));
@@ -43,18 +63,11 @@ constexpr const char* kEndLocks = R"sql(
   UPDATE fenceline_lock SET lease_end = ?1, freed = CASE WHEN freed IS NOT NULL THEN ?1 END,
     bar = ?1 + min(bar_wall - granted_at, max(0, bar_wall - ?2)), look_at = ?1 + ?3)sql";
 
-// No lease outlives a boot. The rows stay, as leases that have run out: the claim is the rescue.
+// No lease outlives a boot.
 void change_boot(Database& db, Clock& clock, const std::string& old_boot, const std::string& actor) {
   db.execute("BEGIN IMMEDIATE");
   try {
-    db.execute("UPDATE run SET lease_end = 0");
-    db.execute("UPDATE claim SET bound = 0, until = 0, exact = 1");
-    db.execute("UPDATE slot SET lease_end = 0");
-    const std::int64_t now = clock.now().time_since_epoch().count();
-    db.execute(kEndLocks, now, wall_us(clock), kFreeLockKeptFor.count());
-    db.execute("UPDATE fenceline_lock_holder SET lease_end = ?1", now);
-    db.execute("DELETE FROM fenceline_lock_waiter");
-    db.execute("DELETE FROM fenceline_lock_withdrawn");
+    end_every_lease(db, clock);
     db.execute("UPDATE meta SET value = ?1 WHERE key = 'boot_id'", clock.boot_id());
     db.execute("INSERT INTO trail (ns, at, actor, act, subject, reason) VALUES ('', ?1, ?2, 'boot_changed', ?3, ?4)",
                wall_us(clock), actor, clock.boot_id(), "every lease of boot " + old_boot + " has ended");
@@ -90,10 +103,15 @@ bool own_presence_soon(Runtime& runtime, LockFile& locks) {
 // In the writers' turn.
 Result<std::unique_ptr<Database>> set_up(Runtime& runtime, Clock& clock, LockFile& locks,
                                          const SqliteOptions& options) {
+  if (bytes_of(options.path) <= 0) {  // before SQLite makes the file, or meets a log that belongs to none
+    if (auto lost = lost_store(locks, options.path)) return std::unexpected(std::move(*lost));
+    if (!options.may_create) return not_set_up(options);
+  }
   auto db = connect(options, options.may_create);
   const Result<FileState> state = inspect_database(*db, options.path);
   if (!state) return std::unexpected(state.error());
   if (*state == FileState::empty) {
+    if (auto lost = lost_store(locks, options.path)) return std::unexpected(std::move(*lost));
     if (!options.may_create) return not_set_up(options);
     migrate(*db, wall_us(clock), clock.boot_id(), options.actor);
   } else if (*state == FileState::older) {
@@ -143,11 +161,25 @@ Result<std::unique_ptr<Database>> in_turn(Runtime& runtime, LockFile& locks, con
 
 }  // namespace
 
+void end_every_lease(Database& db, Clock& clock) {
+  db.execute("UPDATE run SET lease_end = 0");
+  db.execute("UPDATE claim SET bound = 0, until = 0, exact = 1");
+  db.execute("UPDATE slot SET lease_end = 0");
+  const std::int64_t now = clock.now().time_since_epoch().count();
+  db.execute(kEndLocks, now, wall_us(clock), kFreeLockKeptFor.count());
+  db.execute("UPDATE fenceline_lock_holder SET lease_end = ?1", now);
+  db.execute("DELETE FROM fenceline_lock_waiter");
+  db.execute("DELETE FROM fenceline_lock_withdrawn");
+}
+
 Result<OpenedFile> open_file(Runtime& runtime, Clock& clock, const SqliteOptions& options) {
   if (auto ok = check_filesystem(options.path, options.accept_shared_fs); !ok) return std::unexpected(ok.error());
   const Result<FileState> state = inspect_file(options.path);
   if (!state) return std::unexpected(state.error());
-  if (*state == FileState::empty && !options.may_create) return not_set_up(options);
+  // Whoever may not set a store up leaves no lock file behind either.
+  if (*state == FileState::empty && !options.may_create && bytes_of(options.path + "-lock") < 0 &&
+      bytes_of(options.path + "-wal") <= 0)
+    return not_set_up(options);
   Result<std::unique_ptr<LockFile>> locks = LockFile::open(options.path + "-lock");
   if (!locks) return std::unexpected(locks.error());
   Result<std::unique_ptr<Database>> db = nullptr;
@@ -164,6 +196,7 @@ Result<OpenedFile> open_file(Runtime& runtime, Clock& clock, const SqliteOptions
     if (!db && db.error().code == Code::unavailable && runtime.now() < deadline) db = nullptr;
   }
   if (!db) return std::unexpected(db.error());
+  (*locks)->remember_store();
   return OpenedFile{std::move(*locks), std::move(*db)};
 }
 

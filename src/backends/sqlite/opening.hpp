@@ -19,6 +19,10 @@ struct OpenedFile {
 // Errors as SqliteStore::open.
 Result<OpenedFile> open_file(Runtime& runtime, Clock& clock, const SqliteOptions& options);
 
+// Ends every lease of jobs and locks at this moment, in the transaction that is open. The rows stay, as leases that
+// have run out: the claim is the rescue. Throws SqliteFailure.
+void end_every_lease(Database& db, Clock& clock);
+
 // A connection that only reads. Throws SqliteFailure.
 std::unique_ptr<Database> open_reader(const SqliteOptions& options);
 

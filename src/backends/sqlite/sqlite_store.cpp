@@ -82,8 +82,9 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Runtime& runtime, Clock& 
   parts->wakes = std::make_unique<sqlite::WakeFile>(chosen.path + "-wake");
   parts->lock_watches = std::make_unique<sqlite::LockWatches>(runtime, *parts->wakes);
   parts->readers = std::make_unique<sqlite::Readers>(clock, chosen);
-  parts->writer = std::make_unique<sqlite::Writer>(runtime, clock, log, *parts->writer_db, *parts->locks, *parts->wakes,
-                                                   sqlite::WriterOptions{chosen.path, chosen.checkpoint_pages});
+  parts->writer = std::make_unique<sqlite::Writer>(
+      runtime, clock, log, *parts->writer_db, *parts->locks, *parts->wakes,
+      sqlite::WriterOptions{chosen.path, chosen.checkpoint_pages, sqlite::StoreFiles(chosen.path)});
   return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(parts)));
 }
 

@@ -69,7 +69,7 @@ Result<Reply> read(Parts& parts, const std::function<Result<Reply>(Call&)>& verb
   Result<void> ran;
   if (parts.direct) {
     ran = parts.direct->run(body);
-  } else if (const auto error = parts.writer->broken()) {
+  } else if (const auto error = parts.writer->trouble()) {
     ran = std::unexpected(*error);
   } else {
     ran = parts.readers->run([&](Call& call) { body(call); });

@@ -85,6 +85,23 @@ std::optional<Error> Writer::broken() const {
   return broken_;
 }
 
+std::optional<Error> Writer::trouble(bool every_file) {
+  if (auto error = broken()) return error;
+  const auto gone = every_file ? options_.files.changed() : options_.files.database_changed();
+  if (!gone) return std::nullopt;
+  return mark_gone(*gone);
+}
+
+Error Writer::mark_gone(Error error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (broken_) return *broken_;
+    broken_ = error;
+  }
+  log_.error("store_gone", {{"store", options_.path}, {"reason", error.message}});
+  return error;
+}
+
 std::size_t Writer::waiting() const {
   const std::lock_guard lock(mutex_);
   return queue_.size();
@@ -147,6 +164,10 @@ void Writer::loop(std::stop_token stop) {
     }
     if (!*turn) break;
     FENCELINE_CRASH_POINT(sqlite_locked);
+    if (trouble(true)) {
+      locks_.end_turn();
+      continue;
+    }
     const std::optional<Error> no_begin = begin();
     blocked_ = no_begin && no_begin->code == Code::unavailable;
     if (no_begin && !blocked_) fail_queued(*no_begin);
@@ -154,7 +175,13 @@ void Writer::loop(std::stop_token stop) {
     const Group group = no_begin ? Group{} : take_group();
     std::set<QueueName> awakened;
     if (!group.empty()) {
-      const std::optional<Error> error = commit(group, awakened);
+      std::optional<Error> error = commit(group, awakened);
+      // Also after the commit: what is acknowledged stands in the file that others open.
+      if (auto gone = error ? std::nullopt : options_.files.database_changed()) {
+        mark_gone(*gone);
+        gone->code = Code::in_doubt;
+        error = std::move(gone);
+      }
       answer(group, error);
       if (error) awakened.clear();
       // A log that cannot grow may still be emptied into the file: then there is room for the next call.

@@ -21,6 +21,7 @@
 #include "backends/sqlite/database.hpp"
 #include "backends/sqlite/lock_file.hpp"
 #include "backends/sqlite/names.hpp"
+#include "backends/sqlite/store_files.hpp"
 #include "backends/sqlite/verbs.hpp"
 #include "backends/sqlite/wake_file.hpp"
 #include "base/log.hpp"
@@ -34,6 +35,7 @@ std::string describe_holder(std::optional<pid_t> holder);
 struct WriterOptions {
   std::string path;
   int checkpoint_pages = 1000;
+  StoreFiles files = {};  // as they were opened
 };
 
 class Writer {
@@ -62,6 +64,9 @@ class Writer {
   // From now on nothing is written in this process, and everyone is told so: also by a connection of the application
   // that met the same disk. The error as it is told.
   Error mark_broken(Error error);
+  // Empty: nothing is broken, and the database is still the file that has its name; with `every_file`, so are those
+  // beside it. Else nothing is written any more, and it is never opened again here.
+  std::optional<Error> trouble(bool every_file = false);
 
  private:
   enum class Stage { queued, begun, answered };
@@ -80,6 +85,7 @@ class Writer {
   void loop(std::stop_token stop);
   Group take_group();
   std::optional<Error> begin();
+  Error mark_gone(Error error);
   void undo();
   std::optional<Error> commit(const Group& group, std::set<QueueName>& awakened);
   std::optional<Error> perform(Pending& pending, std::set<QueueName>& awakened);
