@@ -74,6 +74,7 @@ std::vector<CommandGroup> command_groups() {
           workers_forget_command()}},
         {.commands = {trail_command()}},
         {.commands = {migrate_command()}},
+        {"backup, restore", "Copy a SQLite store in use; replace one by a copy", {backup_command(), restore_command()}},
         {"config, completion, man, version",
          "",
          {config_show_command(), completion_command(all_commands), man_command(command_groups), version_command()}}}},

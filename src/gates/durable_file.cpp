@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -127,6 +128,16 @@ Result<void> StagedFile::sync() {
 Result<void> StagedFile::take_place() {
   if (::rename(temp_.c_str(), target_.c_str()) != 0)
     return std::unexpected(file_error(target_, "cannot be replaced", errno));
+  temp_.clear();
+  return {};
+}
+
+Result<void> StagedFile::take_free_place() {
+  if (::renameat2(AT_FDCWD, temp_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) != 0) {
+    if (errno == EEXIST)
+      return fail(Code::conflict, target_ + " was made by somebody else meanwhile; name another file");
+    return std::unexpected(file_error(target_, "cannot be given its name", errno));
+  }
   temp_.clear();
   return {};
 }

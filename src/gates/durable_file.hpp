@@ -41,6 +41,8 @@ class StagedFile {
   Result<void> sync();
   // It takes the name of its target. That is on the disk after sync_folder().
   Result<void> take_place();
+  // The same if nothing has that name. Errors: conflict.
+  Result<void> take_free_place();
 
   int descriptor() const { return fd_.get(); }
   UniqueFd release() { return std::move(fd_); }

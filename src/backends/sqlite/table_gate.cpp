@@ -21,6 +21,7 @@ constexpr const char* kHasMemory = "SELECT 1 FROM sqlite_schema WHERE name = 'fe
 constexpr const char* kMakeMemory =
     "CREATE TABLE IF NOT EXISTS fenceline_fence (ns TEXT NOT NULL, resource TEXT NOT NULL, fence INTEGER NOT NULL,"
     " PRIMARY KEY (ns, resource)) WITHOUT ROWID";
+constexpr const char* kRestoredAbove = "SELECT value FROM meta WHERE key = 'restored_above'";
 constexpr const char* kRemembered = "SELECT fence FROM fenceline_fence WHERE ns = ?1 AND resource = ?2";
 constexpr const char* kRemember =
     "INSERT INTO fenceline_fence (ns, resource, fence) VALUES (?1, ?2, ?3)"
@@ -187,6 +188,9 @@ Fence TableGate::remembered(const std::string& resource) {
   return has_memory() ? db_.number(kRemembered, ns_, resource).value_or(0) : 0;
 }
 
+// What was granted before a restore is good for nothing, though nobody remembers to whom.
+Fence TableGate::restored_above() { return db_.number(kRestoredAbove).value_or(0); }
+
 Result<void> TableGate::check(const std::string& resource, Fence fence) {
   if (const auto id = parse_uuid(resource)) {
     auto known = jobs_.find(resource);
@@ -203,7 +207,7 @@ Result<void> TableGate::check(const std::string& resource, Fence fence) {
     seen_[resource] = fence;
     return {};
   }
-  const Fence largest = remembered(resource);
+  const Fence largest = std::max(remembered(resource), restored_above());
   if (fence < largest) return stale(resource, fence, largest);
   seen_[resource] = fence;
   return {};

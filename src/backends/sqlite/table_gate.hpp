@@ -67,6 +67,7 @@ class TableGate {
   Result<Fence> in_force(const std::string& table, const std::optional<std::string>& resource) const;
   // Whether this fence counts for the resource; then it is seen.
   Result<void> check(const std::string& resource, Fence fence);
+  Fence restored_above();
   Fence remembered(const std::string& resource);
   bool has_memory();
   void make_memory();

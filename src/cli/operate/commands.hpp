@@ -12,6 +12,8 @@ CommandSpec workers_resume_command();
 CommandSpec workers_forget_command();
 CommandSpec trail_command();
 CommandSpec migrate_command();
+CommandSpec backup_command();
+CommandSpec restore_command();
 CommandSpec doctor_command();
 CommandSpec top_command();
 CommandSpec config_show_command();
