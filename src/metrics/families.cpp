@@ -170,7 +170,7 @@ std::vector<FamilySpec> families(const MetricsOptions& options) {
        "how the work ended",
        {{"outcome", {"done", "failed", "dead", "later", "given_back", "sent_back", kOther}}}},
       {Family::dead_letters, "fenceline_dead_letters_total", counter,
-       "jobs that became dead by an outcome of this worker: at once, or on their last attempt",
+       "jobs that this worker made dead: by an outcome, or by a claim when their worker was lost too often in a row",
        "any: `fenceline dead list`"},
       {Family::jobs,
        "fenceline_jobs",

@@ -67,6 +67,7 @@ void MeteredStore::count_refused(std::string_view verb, std::size_t number) {
 
 Result<ClaimReply> MeteredStore::claim(const ClaimRequest& request) {
   Result<ClaimReply> reply = StoreAround::claim(request);
+  if (reply && reply->buried > 0) metrics_.add(Family::dead_letters, {}, static_cast<double>(reply->buried));
   if (!reply || reply->jobs.empty()) return reply;
   const auto forced = static_cast<double>(std::ranges::count_if(reply->jobs, &ClaimedJob::forced));
   metrics_.observe(Family::claim_batch_jobs, static_cast<double>(reply->jobs.size()));

@@ -108,6 +108,21 @@ TEST_F(Metered, ADeadLetterIsTheLastAttemptOrAWordOfTheHandler) {
   EXPECT_EQ(metrics.value(Family::dead_letters), 3);
 }
 
+TEST_F(Metered, AJobThatAClaimBuriesIsADeadLetter) {
+  enqueue();
+  for (int i = 0; i < kLossesInRowMax; ++i) {
+    claim();
+    clock.advance(seconds{11});
+  }
+  EXPECT_EQ(metrics.value(Family::dead_letters), 0);
+  const ClaimRequest next{
+      .ns = "default", .queues = {"mail"}, .owner = "w-2", .request = "next", .limit = 1, .ttl = seconds{10}};
+  EXPECT_TRUE(must(store.claim(next)).jobs.empty());
+  EXPECT_EQ(metrics.value(Family::dead_letters), 1);
+  must(store.claim(next));
+  EXPECT_EQ(metrics.value(Family::dead_letters), 1) << "once";
+}
+
 TEST_F(Metered, AnOutcomeThatIsRefusedMakesNoDeadLetter) {
   enqueue(1);
   const ClaimedJob first = claim("w-1");

@@ -86,6 +86,8 @@ struct ClaimReply {
   bool alone_waiting = false;
   // An operator wants this owner to be quiet or to stop, so nothing was looked for: it should ask for its orders.
   bool ordered = false;
+  // How many jobs this call made dead, because their last delivery in a row was lost; a repeat tells of none.
+  std::int64_t buried = 0;
 };
 
 // Why a write of a holder was not accepted. Reasons, in the order in which they are looked for:

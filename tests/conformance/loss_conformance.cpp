@@ -105,6 +105,16 @@ TEST_P(JobConformance, J5_GivingBackDoesNotEndTheRow) {
   EXPECT_EQ(look(id).state, JobState::dead);
 }
 
+TEST_P(JobConformance, J5_AClaimTellsHowManyJobsItBuried) {
+  const JobId id = added(new_job());
+  lose(id, 5);
+  const ClaimReply reply = must(store().claim(asking("b")));
+  EXPECT_TRUE(reply.jobs.empty());
+  EXPECT_EQ(reply.buried, 1);
+  EXPECT_EQ(look(id).state, JobState::dead);
+  EXPECT_EQ(must(store().claim(asking("c"))).buried, 0);
+}
+
 TEST_P(JobConformance, J5_AfterOneLossAJobStillHasNeighbours) {
   const JobId id = added(new_job());
   lose(id, 1);

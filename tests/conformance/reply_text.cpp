@@ -145,7 +145,7 @@ std::string text_of(const EnqueueReply& reply) { return "existing " + std::to_st
 std::string text_of(const ClaimReply& reply) {
   std::ostringstream out;
   out << "waited " << micros(reply.waited) << " next_due " << maybe(reply.next_due) << " alone_waiting "
-      << reply.alone_waiting << (reply.ordered ? " ordered" : "");
+      << reply.alone_waiting << (reply.ordered ? " ordered" : "") << " buried " << reply.buried;
   for (const ClaimedJob& claimed : reply.jobs) {
     out << "\n  " << text_of(claimed.job) << " left " << micros(claimed.left) << " forced " << claimed.forced
         << " previous " << bytes(claimed.previous_owner);

@@ -94,7 +94,8 @@ Result<Fence> MemoryStore::minted(Space& space, const Entry& entry, const Now& n
   return fence;
 }
 
-Result<void> MemoryStore::bury(Space& space, const ClaimRequest& request, const Now& now) {
+Result<std::int64_t> MemoryStore::bury(Space& space, const ClaimRequest& request, const Now& now) {
+  std::int64_t buried = 0;
   for (auto& [id, entry] : space.jobs) {
     if (!asks_for(request, entry.job) || is_paused(space, entry.job.queue) || !expired(entry, now)) continue;
     Job lost = lost_delivery(entry.job, now.wall);
@@ -105,8 +106,9 @@ Result<void> MemoryStore::bury(Space& space, const ClaimRequest& request, const 
     lost.owner.clear();
     entry.job = std::move(lost);
     end_attempt(entry, AttemptEnd::lost, {}, now);
+    buried += 1;
   }
-  return {};
+  return buried;
 }
 
 // The candidates in their order, each for which there is room at that moment.
@@ -173,7 +175,9 @@ Result<ClaimReply> MemoryStore::claim(const ClaimRequest& request) {
         now.wall.time_since_epoch().count() > kFenceMax || std::max(floor_, last_fence(space)) + kBatchMax >= kFenceMax;
     const std::optional<Space> before = fences_may_end ? std::optional(space) : std::nullopt;
     const auto step = [&]() -> Result<void> {
-      if (auto ok = bury(space, request, now); !ok) return ok;
+      const Result<std::int64_t> buried = bury(space, request, now);
+      if (!buried) return std::unexpected(buried.error());
+      reply.buried = *buried;
       reply.alone_waiting = request.holds_others && alone_could_start(space, request, now);
       return grant(space, request, now, reply);
     };

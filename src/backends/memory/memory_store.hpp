@@ -281,7 +281,7 @@ class MemoryStore final : public Store {
   static std::optional<Duration> next_due(const Space& space, const ClaimRequest& request, const Now& now);
   static std::vector<ClaimedJob> still_held(const Space& space, const ClaimRecord& record, const ClaimRequest& request,
                                             const Now& now);
-  Result<void> bury(Space& space, const ClaimRequest& request, const Now& now);
+  Result<std::int64_t> bury(Space& space, const ClaimRequest& request, const Now& now);
   Result<void> grant(Space& space, const ClaimRequest& request, const Now& now, ClaimReply& reply);
   // The largest one that any job, group or lock here had.
   static Fence last_fence(const Space& space);

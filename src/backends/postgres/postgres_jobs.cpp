@@ -118,7 +118,8 @@ enum ClaimColumn {
   kPayload
 };
 
-enum Flag : std::int64_t { kAloneWaiting = 1, kOrdered = 2, kAskAgain = 4 };
+// Above them: how many were buried.
+enum Flag : std::int64_t { kAloneWaiting = 1, kOrdered = 2, kAskAgain = 4, kBuriedOne = 8 };
 
 ClaimedJob claimed_job(const Rows& rows, int row, const ClaimRequest& request) {
   const std::int64_t q = rows.integer(row, kQ);
@@ -172,6 +173,7 @@ Claimed claimed_in(const Rows& rows, const ClaimRequest& request) {
       out.reply.alone_waiting = (flags & kAloneWaiting) != 0;
       out.reply.ordered = (flags & kOrdered) != 0;
       out.ask_again = (flags & kAskAgain) != 0;
+      out.reply.buried = flags / kBuriedOne;
       if (const auto due = rows.optional_integer(row, kRunAt)) out.reply.next_due = Duration{*due};
       out.reply.waited = Duration{rows.integer_or(row, kLeft, 0)};
       has_head = true;
@@ -215,6 +217,7 @@ Result<ClaimReply> PostgresStore::claim(const ClaimRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   Runtime& runtime = parts_->pool.runtime();
   const Instant deadline = runtime.now() + request.timeout;
+  std::int64_t buried = 0;
   for (int tries = 1;; ++tries) {
     const Instant sent = runtime.now();
     const std::vector<ClaimCursor> cursors =
@@ -227,7 +230,9 @@ Result<ClaimReply> PostgresStore::claim(const ClaimRequest& request) {
     const bool came_short = claimed->reply.jobs.size() < static_cast<std::size_t>(request.limit);
     parts_->cursors.learn(request, cursors.empty(), came_short, claimed->granted, sent, runtime.now());
     // Whoever enqueued before the mark was set told nobody, so one more look is due before we sleep.
+    buried += claimed->reply.buried;
     if (claimed->ask_again && claimed->reply.jobs.empty() && tries == 1) continue;
+    claimed->reply.buried = buried;
     return std::move(claimed->reply);
   }
 }

@@ -139,6 +139,7 @@ Result<ClaimReply> RedisStore::claim(const ClaimRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("claim");
   const Instant deadline = parts_->runtime.now() + request.timeout;
+  std::int64_t buried = 0;
   while (true) {
     Command command = parts_->call_of(script, request.ns);
     command.arg(request.owner)
@@ -150,14 +151,17 @@ Result<ClaimReply> RedisStore::claim(const ClaimRequest& request) {
     for (const std::string& queue : request.queues) command.arg(queue);
     const Result<Value> answer = parts_->run(command, CallKind::change, deadline - parts_->runtime.now());
     if (!answer) return std::unexpected(answer.error());
-    if (answer->is_list() && answer->items.size() == 1)
-      continue;  // it put aside what is blocked, and found nothing yet
+    if (answer->is_list() && answer->items.size() == 2) {  // it put aside what is blocked, and found nothing yet
+      if (answer->items[1].kind == Value::Kind::integer) buried += answer->items[1].integer;
+      continue;
+    }
     std::vector<std::size_t> without_body;
     Result<ClaimReply> claimed = decoded(parts_->url(), [&] {
       const std::vector<Value>& parts = list_in(*answer, 3);
       ClaimReply reply;
       reply.ordered = number_in(parts[0]) != 0;
-      reply.alone_waiting = number_in(parts[1]) != 0;
+      reply.alone_waiting = number_in(parts[1]) % 2 != 0;
+      reply.buried = buried + number_in(parts[1]) / 2;
       reply.next_due = optional_duration(parts[2]);
       for (std::size_t at = 3; at < parts.size(); ++at) add_claimed(parts[at], request.owner, reply.jobs, without_body);
       return reply;

@@ -286,7 +286,7 @@ bool alone_could_start(Call& call, const std::vector<Served>& served) {
   });
 }
 
-// A first claim: buries, chooses and grants. Sets alone_waiting.
+// A first claim: buries, chooses and grants. Sets alone_waiting and buried.
 Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns_id, std::vector<Served>& served,
                         ClaimReply& reply) {
   const auto limit = static_cast<std::size_t>(request.limit);
@@ -297,6 +297,7 @@ Result<void> claim_anew(Call& call, const ClaimRequest& request, std::int64_t ns
     const std::int64_t in_row = delivery.losses_in_row + 1;
     (in_row >= kLossesInRowMax ? dead : in_row >= kLossesBeforeAlone ? alone : common).push_back(std::move(delivery));
   }
+  reply.buried = static_cast<std::int64_t>(dead.size());
   if (auto ok = bury(call, std::move(dead)); !ok) return ok;
   find_room(call, served);
 

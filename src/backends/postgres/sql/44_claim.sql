@@ -47,12 +47,13 @@ begin
   end loop;
 end $$;
 
--- The fifth delivery in a row that is lost ends in the dead letters.
-create function bury(c claiming) returns void language plpgsql as $$
+-- The fifth delivery in a row that is lost ends in the dead letters. How many jobs did.
+create function bury(c claiming) returns bigint language plpgsql as $$
 declare
   j job;
+  buried bigint := 0;
 begin
-  if not exists (select 1 from claim where queue_id = any (c.queue_ids) and live > 0 and bound <= c.lease and losses_most >= 4) then return; end if;
+  if not exists (select 1 from claim where queue_id = any (c.queue_ids) and live > 0 and bound <= c.lease and losses_most >= 4) then return 0; end if;
   for j in select * from run_out(c, 4, 9223372036854775807, 10000) loop
     perform end_attempt(j, 6::smallint, null, null, c.wall);
     perform leave_claims(array[j.claim_id]);
@@ -64,7 +65,9 @@ begin
     perform finish(j, 4::smallint, null, null, c.wall);
     perform count_moved(j.queue_id, 0, -1, 0, 0, 1, 0);
     perform look_at((select home_id from queue where id = j.queue_id), j.group_id, j.limit_id, null);
+    buried := buried + 1;
   end loop;
+  return buried;
 end $$;
 
 -- How many more may run in a home; null: as many as workers take.
@@ -323,7 +326,7 @@ begin
     if look = 2 then
       if exists (select 1 from claim k where k.queue_id = any (c.queue_ids) and k.live > 0 and k.bound <= c.lease) then
         perform tighten_bounds(c);
-        perform bury(c);
+        flags := flags + 8 * bury(c);  -- above the bits
       end if;
       if any_special then
         for i in 1 .. array_length(c.queue_ids, 1) loop

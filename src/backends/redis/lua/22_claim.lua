@@ -1,8 +1,8 @@
 -- needs: 00_core 18_claim_batch 10_jobs
 -- ARGV: owner, request, limit, ttl, whether it holds others (1), stage, queues in the order in which they are served.
--- Answers {ordered, alone_waiting, next_due or '', jobs...}: either one job as shown(), and behind it whether it was taken over (1) and from whom; or a batch, of jobs that
+-- Answers {ordered, alone_waiting + twice how many were buried, next_due or '', jobs...}: either one job as shown(), and behind it whether it was taken over (1) and from whom; or a batch, of jobs that
 -- were never claimed before: {'b', what is left of its leases, the fence of all of them, their ids in one text, the body of each}, the bodies only if there are few.
--- Many that are blocked are put aside a few thousand at a time: {'again'} then, and the caller asks again.
+-- Many that are blocked are put aside a few thousand at a time: {'again', how many were buried} then, and the caller asks again.
 local PUT_ASIDE_AT_ONCE = 2000
 local lanes = {}  -- those of paused queues too: they are due, but not granted
 for i = 10, #ARGV do lanes[#lanes + 1] = {queue = ARGV[i], lane = ARGV[i] .. '/' .. stage} end
@@ -231,7 +231,8 @@ else
     put(r)
     open_next(r)
   end
-  if holds_others and alone_could_start() then answer[2] = 1 end
+  answer[2] = 2 * #dying
+  if holds_others and alone_could_start() then answer[2] = answer[2] + 1 end
 
   if not holds_others then
     local first = expired('alone_leases:', 1)[1]
@@ -258,7 +259,7 @@ else
   if many > 0 then
     remember_grants()
   elseif put_aside >= PUT_ASIDE_AT_ONCE then
-    return {'again'}
+    return {'again', #dying}
   end
 end
 if many < limit then answer[3] = next_due() end
