@@ -12,6 +12,7 @@
 #include "cli/frame/text.hpp"
 #include "cli/locks/gates.hpp"
 #include "cli/operate/commands.hpp"
+#include "gates/gate_memory.hpp"
 #include "session/open_store.hpp"
 #include "store/store_findings.hpp"
 
