@@ -45,12 +45,12 @@ class SqlitePlaces final : public Places {
   std::set<std::string> made_;
 };
 
-// A connection for what is not measured.
+// A connection for calls that are not measured.
 class Session {
  public:
   explicit Session(const std::string& url) : connection_(PQconnectdb(libpq_url(url).c_str())) {
     PQsetNoticeProcessor(
-        connection_, [](void*, const char*) {}, nullptr);  // what a server says as it goes is for nobody
+        connection_, [](void*, const char*) {}, nullptr);  // notices of the server are ignored
   }
   ~Session() { PQfinish(connection_); }
   Session(const Session&) = delete;

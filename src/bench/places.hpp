@@ -32,7 +32,7 @@ class HeldHorizon {
   virtual Result<Age> age() = 0;
 };
 
-// One thread uses it. What was not dropped goes with it.
+// For one thread. Places that were not dropped are dropped with it.
 class Places {
  public:
   virtual ~Places() = default;

@@ -11,7 +11,7 @@ namespace fenceline::bench {
 namespace {
 
 constexpr std::string_view kSchemes[] = {"postgres://", "postgresql://"};
-constexpr std::string_view kAlone = "postgres:";  // it stands in DATABASE_URL
+constexpr std::string_view kAlone = "postgres:";  // the URL is in DATABASE_URL
 constexpr std::uint16_t kPort = 5432;
 constexpr const char* kSocketFolder = "/var/run/postgresql";  // of Debian's libpq
 

@@ -14,7 +14,7 @@ namespace fenceline::bench {
 class RawLock {
  public:
   virtual ~RawLock() = default;
-  // One call: false if somebody has it. Errors: those of the server.
+  // One call: false if it is held. Errors: those of the server.
   virtual Result<bool> take(const std::string& name) = 0;
   // One call: false if it was not ours any more.
   virtual Result<bool> give(const std::string& name) = 0;

@@ -95,7 +95,7 @@ class RedisPlaces final : public Places {
                                                                                                 : std::nullopt;
   }
 
-  // The server frees large keys beside its work; whoever measures next must not feel it.
+  // The server frees large keys in the background; the next measure must not be affected.
   void wait_until_freed(std::stop_token stop) {
     const Instant end = runtime_.now() + kFreeingMost;
     while (runtime_.now() < end) {

@@ -34,7 +34,7 @@ struct BenchMark {
 
 using Bound = BenchMark::Bound;
 
-// One line of the report. What was not measured is empty.
+// One line of the report. Empty members were not measured.
 struct BenchResult {
   std::string name;
   std::optional<double> rate;      // jobs a second

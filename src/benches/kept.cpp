@@ -68,7 +68,7 @@ BenchResults measure_kept(Bench& bench) {
     if (auto ok = bench.go_on("kept, finishing " + std::to_string(bench.sizes.kept)); !ok)
       return std::unexpected(ok.error());
     if (auto ok = finish_many(bench, **many, bench.sizes.kept); !ok) return std::unexpected(ok.error());
-    // The other one has seen a few jobs too: what is planned or cached at the first is so on both sides.
+    // The other one has seen a few jobs too, so that plans and caches are warm on both sides.
     if (const auto first = worked_slice(bench, **fresh, bench.sizes.slice_of_small, bench.sizes.batch); !first)
       return std::unexpected(first.error());
     if (auto ok = bench.go_on("kept, waiting for the store to settle"); !ok) return std::unexpected(ok.error());

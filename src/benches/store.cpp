@@ -32,7 +32,7 @@ Result<Cost> enqueue_one_by_one(Bench& bench, Store& store, int threads, std::in
     }
   };
   const Stopwatch watch(runtime);
-  // Alone it needs no thread, the start of which would count where a call takes microseconds.
+  // A single caller needs no thread: starting one would distort calls that take microseconds.
   if (threads == 1) call({});
   std::vector<Task> callers;
   for (int i = 0; threads > 1 && i < threads; ++i) callers.push_back(runtime.spawn("bench", call));
@@ -188,7 +188,7 @@ BenchResults measure_bulk_and_drain(Bench& bench) {
     worker.ours.push_back(*whole);
   }
   if (server && !redis) {
-    // What is loaded is as wide as ours. What is drained is the least that can be: no payload, nothing kept.
+    // Loaded rows are as wide as ours. Draining does the least possible: no payload, nothing kept.
     std::swap(drain.raw, drain.raw_set);
     drain.set_name = "wide";
     bulk.set_name = "narrow";
@@ -202,7 +202,7 @@ BenchResults measure_bulk_and_drain(Bench& bench) {
     beside.raw = drain.raw;
     results.push_back(compare_sides("drain_beside", beside));
   }
-  // Nothing is done beside anything else on a server that works for one at a time.
+  // A server that works for one client at a time does nothing in parallel.
   BenchResult& best = redis ? results[1] : results.back();
   best.must("ratio", *best.ratio, Bound::at_least, redis ? 1 : server ? 0.8 : 0.5);
   if (!server) results.push_back({.name = "drain_beside", .skipped = "one file has one writer at a time"});

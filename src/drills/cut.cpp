@@ -21,7 +21,7 @@ struct Weather {
   Duration lasts;
   const char* name;
 };
-// The leases are of one second: what lasts longer lets them run out.
+// Leases last one second: a longer fault lets them expire.
 constexpr std::array<Weather, 6> kWeathers{
     {{LinkState::half_open, 2500ms, "half-open connections"},
      {LinkState::reset_after_apply, 700ms, "a reset after the request took effect"},

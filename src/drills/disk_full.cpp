@@ -25,7 +25,7 @@ constexpr Duration kFull = 1500ms;
 
 std::string error_now() { return std::strerror(errno); }
 
-// A mount that nobody else sees: in the mount namespace of this thread, and of what it starts from here on. A sentence
+// A private mount: in the mount namespace of this thread and of the processes it starts from here on. A sentence
 // if it cannot be.
 std::string mount_small_disk(const std::string& path) {
   if (::geteuid() != 0) return "only root may mount a memory disk; run it as `unshare -Urm fenceline drill disk-full`";

@@ -219,7 +219,7 @@ class FaultProxy::Links {
 
   Runtime& runtime_;
   const SocketAddress target_;
-  const UniqueFd held_;  // never listens: keeps the port ours while nobody does
+  const UniqueFd held_;  // never listens: reserves the port meanwhile
   UniqueFd listener_;
   const UniqueFd wake_;
   const std::uint16_t port_;

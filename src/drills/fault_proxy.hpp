@@ -1,4 +1,4 @@
-// A TCP proxy that plays what can befall a connection, for drills on a store behind one: it listens on a free port of
+// A TCP proxy that injects faults into connections, for drills on a store with a server: it listens on a free port of
 // the loopback interface, passes bytes on to the store's server, and turns bad when it is told to.
 #pragma once
 
@@ -16,17 +16,17 @@ namespace fenceline::cli {
 
 enum class LinkState {
   good,
-  // Connections are accepted and what is sent is swallowed, both ways: nobody is told anything, as behind a firewall
+  // Connections are accepted and all data is dropped, both ways, without an error, as behind a firewall
   // that has forgotten them. When it is over, each that lost a byte is reset: what came after would make no sense.
   half_open,
   // Each connection that is open now is reset once, after its next request was passed on: when the first byte of the
-  // reply is here, so that what was asked has taken effect, and before any of it comes back. Those opened later are
+  // reply is here, so that the request has taken effect, and before any of it comes back. Connections opened later are
   // good.
   reset_after_apply,
-  // The same, without waiting for an answer: whether what was asked takes effect, only the server knows.
+  // The same, without waiting for an answer: only the server knows whether the request took effect.
   reset_after_send,
   slow,    // each piece waits for a while, both ways
-  refuse,  // nobody listens, as if the server were gone: what is open is reset
+  refuse,  // no listener, as if the server were gone; open connections are reset
 };
 
 struct LinkFault {

@@ -30,7 +30,7 @@ struct DrillPlan {
   bool owes_takeovers = false;     // without one it shows nothing
   bool owes_doubts = false;        // nor without a call whose answer was lost
   bool commands = true;            // each job is a process of its own; else the workers run them themselves
-  bool crash_at_any_time = false;  // the store may have forgotten something, and nobody knows when: the checker is told
+  bool crash_at_any_time = false;  // the store may have lost writes at an unknown time: the checker is told
   std::string work_for =
       "0.4";  // seconds of each command: longer than a third of the ttl, so that leases are renewed under it
   // Of a worker, laid over this process's own.
@@ -81,7 +81,7 @@ class DrillFleet {
   // The store is down now, and has forgotten what its class lets it forget: the checker is told.
   void store_crashed();
 
-  // Stops the workers and looks at everything; `report` gets what they did and what was wrong.
+  // Stops the workers and checks everything; `report` gets what they did and what was wrong.
   void judge(DrillReport& report);
   // What this drill added to the store goes.
   Result<void> clean_up();

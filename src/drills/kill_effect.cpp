@@ -30,7 +30,7 @@ bool is_of_an_effect(const CrashPointInfo& point) {
 // Only a doubt that was met while its worker lives has that worker say stopped.
 bool KillAtEffect::ends_in_doubt() const { return point_.name.starts_with("stopped_"); }
 
-// Before the intent nothing has happened, and what is recorded is known: only between the two somebody must find out.
+// Before the intent nothing has happened, and a recorded result is known: only between the two a person must find out.
 std::size_t KillAtEffect::doubts_owed(const std::string& policy) const {
   if (policy != kHold) return 0;
   if (ends_in_doubt()) return kJobs;
@@ -69,7 +69,7 @@ Ended KillAtEffect::run(std::vector<std::string> arguments, const std::string& a
 
 std::string KillAtEffect::play() {
   for (const std::string& policy : {kHold, std::string("repeat")}) {
-    if (policy != kHold && ends_in_doubt()) break;  // nobody is stopped then
+    if (policy != kHold && ends_in_doubt()) break;  // no job waits then
     if (std::string fault = play_under(policy); !fault.empty()) return "under " + policy + ": " + fault;
   }
   return {};

@@ -20,7 +20,7 @@ bool is_of_an_effect(const CrashPointInfo& point);
 
 class KillAtEffect {
  public:
-  // Both must outlive it. The jobs are in namespace `ns`, which whoever made it removes.
+  // Both must outlive it. The jobs are in namespace `ns`, which its creator removes.
   KillAtEffect(Invocation& invocation, std::string ns, const CrashPointInfo& point)
       : invocation_(invocation), point_(point), ns_(std::move(ns)) {}
 
@@ -47,7 +47,7 @@ class KillAtEffect {
   const CrashPointInfo& point_;
   const std::string ns_;
   DrillFolder folder_;
-  std::vector<std::string> jobs_;        // of the policy at hand
+  std::vector<std::string> jobs_;        // of the current policy
   std::map<std::string, int> resolved_;  // by job: what an operator said
 };
 

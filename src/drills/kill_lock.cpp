@@ -48,7 +48,7 @@ std::string KillAtLock::play(DrillReport& report) {
     return "the next process did not get the lock: exit " + std::to_string(next.exit.status);
   if (second <= first)
     return "L2: the next holder's fence " + std::to_string(second) + " is not larger than " + std::to_string(first);
-  // That it was not granted sooner than the lease of the dead had run out, or was released, is for the checker.
+  // The checker verifies that it was not granted before the dead holder's lease expired or was released.
   DrillReport audited;
   audit_history(*invocation_.runtime, history(), {"--whole"}, audited);
   report.events += audited.events;

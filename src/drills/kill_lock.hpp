@@ -19,7 +19,7 @@ bool is_of_a_lock(const CrashPointInfo& point);
 
 class KillAtLock {
  public:
-  // Both must outlive it. The lock is in namespace `ns`, which whoever made it removes.
+  // Both must outlive it. The lock is in namespace `ns`, which its creator removes.
   KillAtLock(Invocation& invocation, std::string ns, const CrashPointInfo& point)
       : invocation_(invocation), point_(point), ns_(std::move(ns)) {}
 

@@ -10,7 +10,7 @@ namespace fenceline::cli {
 namespace {
 
 constexpr int kFewJobs = 4;
-// A checkpoint comes after a thousand pages. In one enqueue, so that it is ours to do, whoever else writes.
+// A checkpoint comes after a thousand pages. One enqueue writes them all, so that this process makes the checkpoint.
 constexpr int kLargeJobs = 6;
 constexpr std::size_t kLarge = 900'000;
 

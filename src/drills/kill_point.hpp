@@ -16,15 +16,15 @@
 
 namespace fenceline::cli {
 
-// Whether only the making of a store passes it: it is met on a new file, beside the store and removed after.
+// Whether only the creation of a store reaches it: it is played on a new file beside the store, removed afterwards.
 bool needs_new_file(const CrashPointInfo& point);
 
-// Why nobody can die there on such a store; empty if somebody can.
+// Why no process can be killed there on such a store; empty if it can.
 std::string cannot_be_met(const CrashPointInfo& point, const std::string& store_url);
 
 class KillAtPoint {
  public:
-  // Both must outlive it. The jobs are in namespace `ns`, which whoever made it removes.
+  // Both must outlive it. The jobs are in namespace `ns`, which its creator removes.
   KillAtPoint(Invocation& invocation, std::string ns, const CrashPointInfo& point);
 
   // What is wrong, as a sentence; empty if all held. `report` gets what the workers said and how much of their history

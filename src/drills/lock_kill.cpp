@@ -75,7 +75,7 @@ class Replicas {
   std::vector<std::unique_ptr<OwnProcess>> replicas_;
 };
 
-// Kills whoever acts, and waits for the next one. How long that took is counted from the act: it began the window, or
+// Kills the acting holder, and waits for the next one. The time is counted from its last act: it began the window, or
 // renewed the lease before it.
 std::string play(LockDrill& drill, Replicas& replicas, const Times& times, bool is_loop) {
   if (std::string fault = replicas.start(); !fault.empty()) return fault;

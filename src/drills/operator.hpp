@@ -1,4 +1,4 @@
-// The faults that `drill operator` plays, as data: what befalls a fleet from outside, what an operator sees of it (a
+// The faults that `drill operator` plays, as data: what happens to a fleet from outside, what an operator sees of it (a
 // metric, an alert, a finding of doctor), and the command that fixes it. One file a family of faults; docs/operating.md
 // has the table that is made from them.
 #pragma once
@@ -26,14 +26,14 @@ struct OperatorFault {
   std::vector<std::pair<std::string, std::string>> fill = {};
   // What else must happen once the command was given, for the trouble to be over.
   std::function<void(OperatorScene&)> then = {};
-  // Set if no command of ours fixes it: what is done instead; `command` is then in plain words.
+  // Set if no fenceline command fixes it: what to do instead; `command` is then plain text.
   std::function<void(OperatorScene&)> fix = {};
   std::string alert = {};                      // if it is not called by the check
   bool one_alert_for_many = false;             // the alert is of many checks, and its label says which
-  bool ages = false;                           // the metric is an age: it goes on to grow while the fault lasts
+  bool ages = false;                           // the metric is an age: it keeps growing while the fault lasts
   bool silences = false;                       // whose metrics are watched is gone during it
   std::vector<bench::StoreKind> only_on = {};  // empty: on every store
-  bool takes_the_server = false;  // it befalls the whole server: played alone, and only on one that is the drill's own
+  bool takes_the_server = false;  // it affects the whole server: played alone, and only on the drill's own server
   // A worker looks at the store itself when it starts, and then once a minute. So that nobody waits for that, the
   // metrics during it are of one that starts then.
   bool seen_at_start = false;

@@ -30,7 +30,7 @@ OperatorFault holder_killed() {
           }};
 }
 
-// So that nobody waits for minutes, the waiter is made to have come five minutes ago.
+// The waiter is backdated by five minutes, so that the drill need not wait.
 void set_back_the_waiter(OperatorScene& scene) {
   if (scene.kind() == StoreKind::sqlite) scene.by_hand({"UPDATE fenceline_lock_waiter SET since = since - 300000000"});
   if (scene.kind() == StoreKind::postgres) scene.by_hand({"update lock_waiter set since = since - 300000000"});

@@ -148,7 +148,7 @@ std::string alert_of(const OperatorFault& fault) {
 }
 
 std::string runbook_of(const OperatorFault& fault) {
-  // What is bad is told with what is only a warning.
+  // Bad findings come together with warnings.
   std::string alert = alert_of(fault);
   if (alert.ends_with("Bad")) alert.resize(alert.size() - 3);
   std::string name;

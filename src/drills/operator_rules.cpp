@@ -27,7 +27,7 @@ std::string number(double value) {
   return shown == "-0" ? "0" : shown;
 }
 
-// "0x119 3+1x60": a value, what is added each minute, and how often.
+// "0x119 3+1x60": a value, the increment per minute, and how often.
 std::string values_before(double before) { return number(before) + "x" + std::to_string(kMinutesBefore - 1); }
 std::string values(const std::optional<double>& before, double during, double each_minute) {
   const std::string first = before ? values_before(*before) : "_x" + std::to_string(kMinutesBefore);

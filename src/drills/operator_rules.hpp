@@ -26,8 +26,7 @@ struct AlertQuestion {
   std::string rules_path;
   std::string alert;
   std::string check = {};  // that its label of this name must say; empty: whatever it says
-  std::string ages =
-      {};  // a gauge that is an age, by its name or with labels: it goes on to grow while the fault lasts
+  std::string ages = {};   // a gauge that is an age, by its name or with labels: it keeps growing while the fault lasts
 };
 
 // A test for promtool: two hours as before the fault, in which the alert must not fire; then an hour and a half as

@@ -54,7 +54,7 @@ class OperatorScene {
   // Empty: all went well so far.
   const std::string& trouble() const { return trouble_; }
   void fail(std::string sentence);
-  // The same, in place of what was said before.
+  // The same, replacing earlier settings.
   void fail_with(std::string sentence) { trouble_ = std::move(sentence); }
 
   // `fenceline WORDS...` in the background; a number for it.
@@ -79,14 +79,14 @@ class OperatorScene {
   // A line that a person would type, in a shell with this `fenceline` on its path, in the background. There is one at a
   // time.
   void type(const std::string& line);
-  // Ends what was typed, if it still runs.
+  // Stops the typed command, if it still runs.
   void stop_typed();
-  // Something of somebody else's, in the background, until the scene goes.
+  // Another program, in the background, until the scene ends.
   void outside(const std::string& line);
   // Has a client of the store's own make a change behind our back: SQL, or one command of Redis. Its answer.
   std::string by_hand(const std::vector<std::string>& words);
 
-  // Is done when the scene goes, however it went: what was changed outside of it is put back. The last one first.
+  // Runs when the scene ends, in any case: changes outside of it are undone. The last one first.
   void at_end(std::function<void()> put_back) { put_backs_.push_back(std::move(put_back)); }
   // All of that now.
   void put_back();

@@ -1,4 +1,4 @@
-// Faults of the store's own: what somebody does to it, or to its server, by hand.
+// Faults of the store itself: changes that someone makes to it, or to its server, by hand.
 #include "drills/operator.hpp"
 
 namespace fenceline::cli {
@@ -6,7 +6,7 @@ namespace {
 
 using bench::StoreKind;
 
-// All of them have one alert for warnings, and one for what is bad.
+// All of them share one alert for warnings, and one for bad findings.
 constexpr const char* kWarning = "FencelineStoreFinding";
 constexpr const char* kBad = "FencelineStoreFindingBad";
 

@@ -62,7 +62,7 @@ OperatorFault worker_stopped() {
           .bring_about = taken_over};
 }
 
-// When it goes on, its word comes too late. Until the job ends, doctor tells whose it was.
+// When it continues, its outcome comes too late. Until the job ends, doctor names the former holder.
 OperatorFault came_back(const std::string& name, const std::string& metric, const std::string& alert,
                         const std::string& what) {
   return {.name = name,

@@ -113,7 +113,7 @@ void ProxyLink::move(short client_ready, short server_ready, Instant now) {
   if (swallows()) {
     if (client_ready != 0) swallow(client_, request_);
     if (server_ready != 0) swallow(server_, reply_);
-    over_ = request_.ended;  // nobody is left who could notice
+    over_ = request_.ended;  // neither side is left to notice
     return;
   }
   if ((client_ready & kReadable) != 0 && !request_.ended && !receive(client_, request_, now)) return reset();

@@ -1,4 +1,4 @@
-// One connection through the fault proxy: both its ends, and what is on the way between them.
+// One connection through the fault proxy: both its ends, and the data in between.
 #pragma once
 
 #include <poll.h>
@@ -25,7 +25,7 @@ class ProxyLink {
   // What to wait for at each end; no descriptor if for nothing.
   pollfd at_client(Instant now) const;
   pollfd at_server(Instant now) const;
-  // When something that waits may go on, if anything does.
+  // When waiting data may be forwarded, if there is any.
   std::optional<Instant> due(Instant now) const;
 
   // Moves what can be moved.
@@ -40,7 +40,7 @@ class ProxyLink {
   // From one end to the other.
   struct Way {
     std::string bytes;
-    Instant due{};        // before that nothing of it goes on
+    Instant due{};        // it is not forwarded before
     bool ended = false;   // nothing more comes
     bool closed = false;  // and the other end knows
   };

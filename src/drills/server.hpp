@@ -57,7 +57,7 @@ class DrillServer {
                                       const std::vector<std::string>& words) const = 0;
 
   // By a command of its own the server holds back all that would change something, until it is let go; false if it has
-  // no such command. It lets go by itself if nobody does.
+  // no such command. It ends by itself if nobody ends it.
   virtual bool hold(Runtime&) const { return false; }
   virtual bool let_go(Runtime&) const { return false; }
 };

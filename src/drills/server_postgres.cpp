@@ -24,7 +24,7 @@ std::string as_owner_of(const std::string& folder) {
   return user == nullptr ? std::string{} : "runuser -u " + std::string(user->pw_name) + " -- ";
 }
 
-// The server notes where its program is; its control program lies beside it.
+// The server records the path of its program; its control program is in the same folder.
 Result<std::string> control_program(const std::string& data) {
   std::ifstream notes(data + "/postmaster.opts");
   std::string line;

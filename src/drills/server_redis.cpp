@@ -207,7 +207,7 @@ class RedisServer final : public DrillServer {
     const Result<redis::Value> answer = (*connection)->call(command, runtime.now() + kCallTimeout);
     return answer && !answer->is_error();
   }
-  // "always", "everysec". Errors: refused (what it does not keep at all is no tail), and those of a call.
+  // "always", "everysec". Errors: refused (the server keeps no file), and those of a call.
   Result<std::string> sync_of_its_file(Runtime& runtime) const {
     const Result<std::unique_ptr<redis::Connection>> connection = connect(runtime, address_);
     if (!connection) return std::unexpected(connection.error());

@@ -19,7 +19,7 @@ constexpr const char* kPauseOfServer = "a pause of the server";
 constexpr const char* kWorkFor = "1.5";  // longer than a lease: a pause meets every command in its middle
 constexpr int kJobsOfAPause = 10;
 
-// How the server is stopped and let go on. Whoever plays it lets it go on, whatever happens.
+// How the server is paused and resumed. The drill resumes it in any case.
 struct PausePlan {
   std::string pause;  // lines for a shell; empty: by signals to the server's processes, and in turn by a command of its
                       // own if it has one

@@ -16,7 +16,7 @@ constexpr Duration kForgottenMost = 2s;  // by a store of class C
 constexpr int kJobsOfARestart = 32;      // enough for all of it
 constexpr Duration kAway = 2s;           // in turn; the leases are of one
 
-// Nothing if nobody says how.
+// Empty if it is unknown how.
 Result<std::optional<RestartPlan>> find_restart_plan(const Invocation& invocation, const DrillServer& server) {
   if (const auto told = invocation.value("--restart-command")) return RestartPlan{.stop = "", .start = *told};
   return server.restart_plan(*invocation.runtime);

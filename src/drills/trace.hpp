@@ -12,7 +12,7 @@ struct TraceEvent {
   std::string who;  // "A" or "B"
   std::int64_t pid = 0;
   std::int64_t fence = 0;        // of lease_acquired and execution_started
-  bool forced = false;           // of lease_acquired: taken over from a lease that ran out
+  bool forced = false;           // of lease_acquired: taken over from an expired lease
   std::int64_t stale_fence = 0;  // of stale_write_refused
   std::int64_t current_fence = 0;
   std::string reason;

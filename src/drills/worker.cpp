@@ -127,7 +127,7 @@ Result<int> run_drill_worker(Invocation& invocation) {
   const std::string role = invocation.argument("ROLE");
   const std::optional<std::string> path = invocation.value("--history");
   const bool doubts = path && role == "doubt";
-  if (doubts) invocation.options.erase("--history");  // what is written down is what the worker was told
+  if (doubts) invocation.options.erase("--history");  // the history records what the worker was told
   const Result<Session> session = invocation.open_store(false);
   if (!session) return std::unexpected(session.error());
   if (doubts) return doubt(invocation, **session, *path, *ttl);

@@ -1,4 +1,4 @@
-// A LogSink that counts the events of docs/events.md that no call to the store tells of: what was given up, left
+// A LogSink that counts events of docs/events.md that no call to the store shows: what was given up, left
 // behind, or done without a lock.
 #pragma once
 

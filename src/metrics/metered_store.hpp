@@ -20,7 +20,7 @@ class Remembered {
  public:
   static constexpr std::size_t kMost = 10'000;
 
-  // What is there stays.
+  // Existing entries stay.
   void add(const std::string& key, Value value) {
     if (!values_.emplace(key, std::move(value)).second) return;
     order_.push_back(key);

@@ -16,9 +16,9 @@ namespace fenceline::metrics {
 
 struct SamplerOptions {
   Duration every = std::chrono::seconds{15};
-  Duration fresh = std::chrono::seconds{1};            // what is not older need not be taken again for who looks
+  Duration fresh = std::chrono::seconds{1};            // a sample that is not older is not taken again for a scrape
   Duration patience = std::chrono::milliseconds{500};  // of who looks
-  Duration first_patience = std::chrono::seconds{2};   // and while there is no sample at all
+  Duration first_patience = std::chrono::seconds{2};   // and before the first sample
 };
 
 // Every process looks at the whole store: where many do, each does so more seldom, up to what FencelineSampleAge

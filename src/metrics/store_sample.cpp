@@ -75,7 +75,7 @@ void StoreSample::set_queues(const std::vector<QueueRow>& rows) {
   }
 }
 
-// Of several findings of one name the worst counts; what was found before, and is not named any more, is over.
+// Of several findings with one name the worst counts; an earlier finding that is not named again is over.
 void StoreSample::set_findings(const std::vector<Finding>& findings, std::set<std::string>& named) {
   static const std::vector<std::string> known = check_names();
   std::map<std::string, double> worst;

@@ -42,7 +42,7 @@ class StoreSample {
   Metrics& metrics_;
   Store& store_;
   const StoreSampleOptions options_;
-  std::set<std::string> looked_at_;  // names of what was found at the last look
+  std::set<std::string> looked_at_;  // names of the last findings
   std::set<std::string> examined_;   // and by the last examination
   std::optional<Instant> examined_at_;
 };

@@ -32,7 +32,7 @@ class Measurement {
 
   // After start().
   metrics::Sampler& sampler() { return *sampler_; }
-  // In the text format of Prometheus, with a fresh look at what is sampled if one can be had soon.
+  // In the Prometheus text format, with a fresh sample if the store answers soon.
   std::string text() {
     sampler_->freshen();
     return counted_.text(runtime_.now());

@@ -10,7 +10,7 @@
 
 namespace fenceline {
 
-// In the order in which they depend: what is used comes first, and goes last.
+// In the order of their dependencies: members that others use come first, and are destroyed last.
 struct Session::Parts {
   Parts(Runtime& on, LogSink& to, Store& store, SessionOptions& options)
       : runtime(on),

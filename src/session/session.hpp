@@ -9,7 +9,7 @@
 //                            so that what a checker knows of when a call took effect is as narrow as can be
 //              the backend
 //
-// Handlers likewise (handler_chain.hpp). What was not asked for is left out, and costs nothing.
+// Handlers likewise (handler_chain.hpp). Parts that were not asked for are left out, and cost nothing.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ namespace history {
 class Recorder;
 }
 
-// What is counted besides what the process does itself.
+// What is counted besides the work of the process itself.
 struct MeasureOptions {
   std::vector<std::string> queues = {};                           // that have a label of their own
   std::function<Result<std::vector<Finding>>(Store&)> more = {};  // what else is found when a store is examined
@@ -46,7 +46,7 @@ struct MeasureOptions {
 struct SessionOptions {
   std::string ns = "default";
   std::string history = {};                      // a file that every call is added to; empty: none
-  std::optional<MeasureOptions> metrics = {};    // empty: nobody counts
+  std::optional<MeasureOptions> metrics = {};    // empty: no metrics
   std::unique_ptr<traces::SpanSink> spans = {};  // where spans go; null: nowhere
   LogSink* log = nullptr;                        // where the events of services go; null: where the store's go
   RetryPolicy retries = {};
@@ -77,12 +77,12 @@ class Session {
   Store& operator*() const { return store(); }
   Store* operator->() const { return &store(); }
   StageStore& stages() const;
-  Store& backend() const;  // for what only one kind of store has; nobody writes down or counts what it is asked
+  Store& backend() const;  // for features of one kind of store; its calls are neither recorded nor counted
 
-  history::Recorder* recorder() const;  // null: there is no history
-  traces::SpanSink* spans() const;      // null: nobody wants them
-  Measurement* measurement() const;     // null: nobody counts
-  std::string metrics_text() const;     // empty: nobody counts
+  history::Recorder* recorder() const;  // null: no history
+  traces::SpanSink* spans() const;      // null: no traces
+  Measurement* measurement() const;     // null: no metrics
+  std::string metrics_text() const;     // empty: no metrics
 
   // Repeats a call of the store that can be repeated, as retry_until_known() does.
   template <class Call>

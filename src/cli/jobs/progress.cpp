@@ -37,7 +37,7 @@ Result<int> run_progress(Invocation& invocation) {
   if (!reply) return std::unexpected(reply.error());
   if (reply->refused.empty()) return kExitOk;
   const Refusal& refusal = reply->refused.front();
-  if (refusal.reason == Reason::not_found)
+  if (refusal.reason == fenceline::Reason::not_found)
     return fail(Code::not_found, "no job " + to_string(refusal.id) + " in namespace " + invocation.ns);
   return fail(Code::lost, "fence " + std::to_string(refusal.sent) + " is stale: job " + to_string(refusal.id) +
                               " now has fence " + std::to_string(refusal.current) + "; stop working on it");
