@@ -1,5 +1,5 @@
-// Durations as people write them: `30s`, `1.5s`, `1h30m`. Units are `ms s m h d`, from the largest to the smallest, each
-// at most once; only the last number may have a decimal fraction, and the whole must be exact in microseconds. A sign, a
+// Durations as people write them: `30s`, `1.5s`, `1h30m`. Units are `ms s m h d`, from largest to smallest, each
+// at most once; only the last number may have a decimal fraction, and all must be exact in microseconds. A sign, a
 // space and a bare number are refused: a guessed unit has caused real outages.
 #pragma once
 
