@@ -10,7 +10,7 @@ struct Act {
   std::string reason;
 };
 
-// Who acts, if nobody says.
+// Who acts, if the caller does not say.
 inline const Act kByLibrary{.actor = "library", .reason = ""};
 
 }  // namespace fenceline

@@ -3,7 +3,7 @@
 //   const auto receipt = run.effect("charge", run.job.payload, [&](const EffectCall& call) {
 //     const Reply reply = provider.charge(order, {.idempotency_key = call.key});
 //     if (reply.refused()) return EffectReport::none("no connection");         // it did not happen
-//     if (!reply.whole()) return EffectReport::unknown("the reply got lost");  // nobody here knows
+//     if (!reply.whole()) return EffectReport::unknown("the reply got lost");  // outcome unknown
 //     return EffectReport::done(reply.receipt);
 //   }, {.in_doubt = InDoubt::repeat});
 //   if (!receipt) return RunResult::failed(receipt.error().message);
@@ -75,7 +75,7 @@ struct EffectOptions {
 
 enum class EffectState {
   none,    // it has not happened: never begun, or found out so
-  intent,  // somebody began: it may have happened
+  intent,  // it was begun: it may have happened
   done,    // it happened; its result is kept
 };
 

@@ -21,7 +21,7 @@ struct ElectionOptions {
   std::string name;
   Duration ttl = std::chrono::seconds{15};
   int renewal_tries = kRenewalTries;
-  Duration delay{0};  // after a leader was lost: how long nobody leads once its lease ran out
+  Duration delay{0};  // after a leader was lost: how long no one leads once its lease has expired
 };
 
 // A term as its leader sees it.
@@ -41,7 +41,7 @@ struct Leader {
 
 enum class TermEnd {
   stepped_down,  // `lead` returned, and the name is free for the next
-  lost,          // the lease was lost: somebody else may lead already
+  lost,          // the lease was lost: another process may lead already
 };
 
 class Election {
@@ -61,7 +61,7 @@ class Election {
   // is elected. From any thread.
   void step_down();
 
-  // Who leads. Empty: nobody. From any thread and any process. Errors: unavailable, broken.
+  // The current leader; empty: none. From any thread and any process. Errors: unavailable, broken.
   static Result<std::optional<Leader>> leader(LockClient& locks, const std::string& name);
   Result<std::optional<Leader>> leader() { return leader(locks_, options_.name); }
 

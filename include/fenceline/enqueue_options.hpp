@@ -29,7 +29,7 @@ struct EnqueueOptions {
   std::string traceparent = {};        // W3C trace context, for the handler
 };
 
-// One of several jobs that are enqueued together, each with options of its own: Client::enqueue_many.
+// One of several jobs that are enqueued together, each with its own options: Client::enqueue_many.
 struct NewJobSpec {
   std::string payload = "null";  // JSON text
   EnqueueOptions options = {};

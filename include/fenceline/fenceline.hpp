@@ -18,7 +18,7 @@
 //   }
 //
 // A worker beside other work: fenceline/worker.hpp. What a handler gets and returns: fenceline/handler.hpp. A side
-// effect that must not happen twice: run.effect(), fenceline/effect.hpp. Payloads as types of your own:
+// effect that must not happen twice: run.effect(), fenceline/effect.hpp. Payloads as your own types:
 // fenceline/json.hpp. Writes to your own tables in the same database: fenceline/sqlite.hpp and fenceline/postgres.hpp.
 // Locks, schedules and pipelines have headers of their own, which this one includes.
 //
@@ -54,7 +54,7 @@ class SqliteConnection;  // fenceline/sqlite.hpp
 
 struct ClientOptions {
   std::string store = "sqlite:fenceline.db";  // set up if it is empty
-  std::string ns = "default";                 // a namespace of your own in that store
+  std::string ns = "default";                 // your own namespace in that store
   LogSink* log = nullptr;                     // where events go (docs/events.md); none: nowhere
   bool metrics = false;                       // count what this client does, for metrics_text()
   std::vector<std::string> metrics_queues;    // at most 50 that have a label of their own there; all others are "other"

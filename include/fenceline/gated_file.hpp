@@ -25,7 +25,7 @@ inline constexpr std::size_t kGatedContentBytesMax = std::size_t{64} << 20;
 
 enum class GateVerdict {
   accepted,  // no larger fence was ever here
-  stale,     // a larger one was: somebody else has the lease now
+  stale,     // a larger fence has passed: another holder has the lease now
   behind,    // a larger one was, though the store knows no newer grant: the store was set back
 };
 
@@ -69,8 +69,8 @@ class GatedFile {
   // before the content changes: a crash in between leaves the old content, refuses what is older, and lets the same
   // fence do it again. A file that is there keeps its mode and, as far as this process may, its owner. Errors: invalid
   // (a fence or content out of its limits; a path that is a link, a folder or no plain file; a memory that is none),
-  // conflict (the gate is of another resource), held (somebody holds the gate for longer than `wait`, or a stop),
-  // not_found (no such folder), full, broken, and what `newest` says. After full nothing has changed.
+  // conflict (the gate is of another resource), held (another process holds the gate for longer than `wait`, or a
+  // stop), not_found (no such folder), full, broken, and what `newest` says. After full nothing has changed.
   Result<GateAnswer> put(const GatedPut& request) const;
 
   // The largest fence that was let through; empty if none was. Errors: invalid, broken.

@@ -57,8 +57,8 @@ class GatedKeys {
   GatedKeys& operator=(const GatedKeys&) = delete;
 
   // Equal to or larger than all before passes. A repeat under the same fence does it again. Errors: invalid (out of its
-  // limits; what is there is no string, or no memory of a gate), unavailable, in_doubt (it may have been done: repeat
-  // it), full, denied, refused.
+  // limits; the existing value is not a string, or not the memory of a gate), unavailable, in_doubt (it may have been
+  // done: repeat it), full, denied, refused.
   Result<GateAnswer> set(const GatedSet& request);
   Result<GateAnswer> remove(const GatedRemoval& request);
 

@@ -79,7 +79,7 @@ struct RunResult {
   static RunResult failed(std::string why) { return {.kind = OutcomeKind::failed, .error = std::move(why)}; }
   // To the dead letters at once: no retry can help.
   static RunResult dead(std::string why) { return {.kind = OutcomeKind::dead, .error = std::move(why)}; }
-  // Retried later, not counted as a failure: after 1 s, which doubles up to 1 min while it goes on; or after `in`, at
+  // Retried later, not counted as a failure: after 1 s, which doubles up to 1 min while it continues; or after `in`, at
   // most 366 days.
   static RunResult later(std::optional<Duration> in = std::nullopt) {
     return {.kind = OutcomeKind::later, .retry_in = in};

@@ -43,7 +43,8 @@ class HeldLock {
   bool lost() const;
   // Why, as docs/events.md lists it: "trust_ended", or the reason of the store's refusal. Empty: it is not lost.
   std::string why_lost() const;
-  // The store was away, and the lock's class says to go on: at acquire (then there is no fence), or since trust ended.
+  // The store was unreachable, and the lock's class says to continue: at acquire (then there is no fence), or since
+  // trust ended.
   bool failed_open() const;
 
   // Set when the work must end: trust ends within the grace, the lock is lost, the stop passed to acquire was

@@ -20,7 +20,7 @@ using JobId = Uuid;
 // An expired `running` job can be claimed as it is: the claim is the rescue.
 enum class JobState {
   ready,    // its time may lie ahead
-  running,  // leased, or its lease ran out and nobody took over yet
+  running,  // leased, or its lease expired and no worker has taken over yet
   waiting,  // for the entry condition of a stage, or for a person
   done,
   dead,
@@ -63,7 +63,7 @@ enum class OutcomeKind {
 
 std::string_view to_string(OutcomeKind kind);
 
-// How a delivery ended, as a store takes it: for transactions of your own (fenceline/sqlite.hpp, postgres.hpp). A
+// How a delivery ended, as a store takes it: for your own transactions (fenceline/sqlite.hpp, postgres.hpp). A
 // handler returns a RunResult instead.
 struct Outcome {
   OutcomeKind kind = OutcomeKind::done;
@@ -105,7 +105,7 @@ struct Job {
   std::optional<WallTime> finished_at;
   Fence fence = 0;                     // of the last grant; 0: never granted
   std::string owner;                   // of the last grant
-  std::optional<Duration> lease_left;  // while running; zero or less: run out, nobody took over
+  std::optional<Duration> lease_left;  // while running; zero or less: expired, and not taken over
   std::int64_t deliveries = 0;         // grants
   std::int64_t failures = 0;
   std::int64_t losses = 0;  // deliveries that ended by expiry

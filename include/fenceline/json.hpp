@@ -1,4 +1,4 @@
-// Payloads and results as types of your own, by nlohmann's to_json and from_json. Optional: nothing else of fenceline
+// Payloads and results as your own types, by nlohmann's to_json and from_json. Optional: nothing else of fenceline
 // needs nlohmann's header, and this one needs it installed (nlohmann-json3-dev).
 //
 //   struct Mail {

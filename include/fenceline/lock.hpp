@@ -27,7 +27,7 @@ inline constexpr std::size_t kLockPeopleShown = 10;  // holders and waiters in a
 struct LockGrant {
   std::string resource;  // the lock's name, or "name#3" for one of several slots
   Fence fence = 0;
-  std::string previous_owner;  // whose lease ran out, and was not released; empty: it was free, or never held
+  std::string previous_owner;  // whose lease expired without a release; empty: it was free, or never held
 
   bool operator==(const LockGrant&) const = default;
 };
@@ -36,7 +36,7 @@ struct LockHolder {
   std::string owner;
   std::string place;  // "host:pid"
   WallTime granted_at;
-  Duration left{};  // of its lease; negative: it ran out, and nobody took over yet
+  Duration left{};  // of its lease; negative: it expired, and no one has taken over yet
 
   bool operator==(const LockHolder&) const = default;
 };
@@ -58,7 +58,7 @@ struct LockRow {
   std::vector<LockHolder>
       holders;  // that did not release; by the time of their grant, then owner; at most kLockPeopleShown
   std::int64_t holders_count = 0;
-  std::optional<Duration> free_in;  // until it is free, should nobody renew; empty: it is
+  std::optional<Duration> free_in;  // until it is free, if it is not renewed; empty: it is free
   std::vector<LockWaiter> waiters;  // of its name, in turn; at most kLockPeopleShown. Of a slot but the first: none
   std::int64_t waiters_count = 0;
   std::optional<Fence> seen_at_gate;  // the largest fence of this resource that a gate inside the store let in

@@ -35,14 +35,14 @@ struct LockCounts {
   std::int64_t released = 0;
   std::int64_t release_failures = 0;  // releases that the store did not answer: those locks end by themselves
   std::int64_t soft_timeouts = 0;     // singletons that took longer than they should
-  std::int64_t skipped_held = 0;      // singletons and loops that did not run because somebody else had the lock
+  std::int64_t skipped_held = 0;      // singletons and loops that did not run because another process had the lock
   std::int64_t skipped_failed = 0;    // and because the store was away
 };
 
 // Safe to use from several threads.
 class LockClient {
  public:
-  // Made by the library. It must outlive its handles, and has tasks of its own from the first lock on.
+  // Created by the library. It must outlive its handles, and runs its own tasks from the first lock on.
   explicit LockClient(std::shared_ptr<LockParts> parts);
   ~LockClient();
   LockClient(const LockClient&) = delete;
@@ -51,7 +51,7 @@ class LockClient {
   // Asks for the lock, and waits for it at most `options.wait`, or until `stop`. A request that is given up is taken
   // back at the store. A reply that was lost is asked for again; a grant that came too late to be used goes back, and
   // does not count. Errors:
-  //   held         somebody has it, or others come first; or `stop` was requested. The message names the holder
+  //   held         another process has it, or others come first; or `stop` was requested. The message names the holder
   //   unavailable  the store is away (and nothing is held)
   //   in_doubt     it is away, and may have granted the lock: that grant ends by itself within the ttl
   //   refused      fences used up; or this very holder has it in another way (see LockOptions::holder)

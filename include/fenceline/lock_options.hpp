@@ -52,8 +52,8 @@ struct LockOptions {
   int renewal_tries = kRenewalTries;  // that many failed renewals in a row lose the lock
   Duration wait{0};                   // how long a request waits for the lock, and for a store that is away: 0 to 24 h
   Contention contention = Contention::in_turn;
-  Duration hold_at_least{0};  // from the grant on nobody else gets it, even if it was released
-  Duration delay{0};          // after a loss: how long nobody has it once its lease ran out
+  Duration hold_at_least{0};  // counted from the grant: no one else gets it before, even if it was released
+  Duration delay{0};          // after a loss: how long no one gets it once its lease has expired
   LockPattern pattern = LockPattern::item;
   OnStoreError on_acquire_error = OnStoreError::closed;
   OnStoreError on_renewal_error = OnStoreError::closed;

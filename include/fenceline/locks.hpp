@@ -3,7 +3,7 @@
 //   auto done = client->lock("deploy", {.ttl = 30s, .wait = 1min}, [](const fenceline::HeldLock& held) {
 //     deploy(held.fence(), held.stop());   // end soon once stop is set: the lease could not be renewed
 //   });
-//   if (!done) std::cerr << done.error().message << "\n";   // held: somebody else has it
+//   if (!done) std::cerr << done.error().message << "\n";   // held: another process has it
 //
 // A lock class is a LockOptions: ttl, renewals, waiting, what happens when the store is away. The work under a lock is
 // told before trust in its lease ends. A lock alone does not make a late write harmless: send the fence along, and let

@@ -25,7 +25,7 @@
 
 namespace fenceline {
 
-// What becomes of an item that nobody approved in time.
+// What happens to an item that was not approved in time.
 enum class GateEnd {
   hold,     // it waits on, for a person
   reject,   // it goes back to the stage before
@@ -146,7 +146,7 @@ struct ItemRecord {
   std::int64_t generation = 0;              // grows each time it begins to wait; approvals count for one generation
   std::optional<WallTime> entered = {};     // when it began to wait, while it does
   std::vector<ItemWord> approvals = {};     // of this generation, no person twice
-  bool overdue = false;                     // nobody approved in time, and it waits on
+  bool overdue = false;                     // it was not approved in time, and still waits
   int returns = 0;                          // to an earlier stage, all in all
   std::optional<ItemReturn> returned = {};  // the last one
   std::optional<ItemWord> hold = {};        // by a person: it goes nowhere
@@ -204,7 +204,7 @@ class ItemControl {
   // job is no longer under that fence).
   virtual Result<ItemReport> send_back(const Holding& delivery, const std::string& to, const Act& act) = 0;
 
-  // As it stands.
+  // The current state.
   virtual Result<ItemReport> look(const JobId& id) = 0;
 };
 

@@ -12,7 +12,7 @@
 //   const auto done = fenceline::guarded(connection, run.job, pay);
 //   if (!done) return fenceline::RunResult::failed(done.error().message);   // lost: someone else has the job now
 //
-// What is said of jobs is noted, and happens at COMMIT: until then no lock is held on a job, so a transaction that is
+// Changes of jobs are recorded, and happen at COMMIT: until then no lock is held on a job, so a transaction that is
 // paused stops no takeover. It then fails at COMMIT. After an error the transaction is over, as after every error on
 // PostgreSQL: roll it back.
 //

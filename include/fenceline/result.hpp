@@ -28,7 +28,7 @@ enum class Code {
   broken,       // the store's disk failed: what was under way may have happened, nothing more will
 };
 
-// The name as it stands in the enum: "in_doubt".
+// The name of the enumerator: "in_doubt".
 std::string_view to_string(Code code);
 
 struct Error {

@@ -25,7 +25,7 @@
 
 namespace fenceline {
 
-// What becomes of ticks that nobody fired in time.
+// What happens to ticks that were not fired in time.
 enum class CatchUp {
   all,     // each fires, oldest first
   latest,  // the last one fires, the others are skipped

@@ -38,14 +38,14 @@ namespace fenceline::sim {
 // often does so about, for the whole fleet, and never if zero.
 struct Conditions {
   double lost_requests = 0;  // never arrive
-  double lost_replies = 0;   // what was asked for has happened, and nobody hears of it
+  double lost_replies = 0;   // the request took effect, and its reply is lost
   double late_requests = 0;  // arrive after their sender gave up
   double duplicates = 0;     // arrive twice
   Duration delay_most{0};    // of a request, and of a reply
 
   Duration kill_every{0};   // of a worker's process; another one starts in its place
   double kill_at_step = 0;  // at each call of the store, and of Here
-  Duration pause_every{0};  // a process stops and goes on later, also past its leases
+  Duration pause_every{0};  // a process pauses and continues later, also past its leases
   Duration pause_most{0};
   Duration stop_every{0};                     // a graceful stop, then a new start
   Duration store_crash_every{0};              // it loses what it had not answered
@@ -96,7 +96,7 @@ struct TrialStory {
   std::vector<Job> jobs;  // as they ended, in the order of their enqueue, with payload and result
   std::vector<TrialDelivery> deliveries;
   std::int64_t faults = 0;
-  std::int64_t takeovers = 0;  // deliveries to another worker after a lease ran out
+  std::int64_t takeovers = 0;  // deliveries to another worker after a lease expired
   std::int64_t refusals = 0;   // late outcomes and renewals that the store refused
   Duration simulated{0};
   std::vector<std::string> wrong;  // what `check` said, and promises of fenceline's own that did not hold ("J8: ...")

@@ -27,7 +27,7 @@ struct SingletonOptions {
 
 enum class SingletonEnd {
   ran,
-  skipped_held,    // somebody else runs it (debug)
+  skipped_held,    // another process runs it (debug)
   skipped_failed,  // the store did not answer (warn, with the time of the next try)
   lost,            // it ran, and lost its lock on the way: it was told to stop
 };

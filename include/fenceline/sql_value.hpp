@@ -1,4 +1,4 @@
-// A value in a statement of your own: fenceline/sqlite.hpp, fenceline/postgres.hpp.
+// A value in your own statement: fenceline/sqlite.hpp, fenceline/postgres.hpp.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@
 //   const auto done = fenceline::guarded(*connection, run.job, pay);
 //   if (!done) return fenceline::RunResult::failed(done.error().message);   // lost: someone else has the job now
 //
-// Every call answers with a Result: look at it before you go on. A transaction that goes away without a commit has
+// Every call returns a Result: check it before you continue. A transaction that goes away without a commit has
 // changed nothing.
 #pragma once
 
@@ -47,7 +47,7 @@ struct ProtectedTable {
   std::string table;
   std::string fence_column = "fence";  // an INTEGER column: the fence under which the row was last written
   std::string resource_column =
-      "";  // a TEXT column: whose row it is, such as a job's id; empty: each row stands for itself
+      "";  // a TEXT column: whose row it is, such as a job's id; empty: each row is on its own
 };
 
 struct SqliteConnectionParts;

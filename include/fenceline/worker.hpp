@@ -43,7 +43,7 @@ struct WorkOptions {
 // What a worker counted; nothing is decided by it.
 struct WorkReport {
   std::int64_t claimed = 0;
-  std::int64_t takeovers = 0;  // of those, jobs whose earlier lease had run out
+  std::int64_t takeovers = 0;  // of those, jobs whose earlier lease had expired
   std::int64_t done = 0;
   std::int64_t failed = 0;  // failed and dead
   std::int64_t later = 0;
@@ -51,7 +51,7 @@ struct WorkReport {
   std::int64_t refused = 0;  // late writes of this worker that the store refused
   std::int64_t lost = 0;     // leases that it had to give up
   std::int64_t revoked = 0;  // deliveries that an operator ended: cancelled, or retried
-  std::int64_t held = 0;     // deliveries that ended with an effect in doubt: their jobs wait
+  std::int64_t waiting = 0;  // deliveries that ended with an effect in doubt: their jobs wait
   std::int64_t ahead = 0;    // at the end of a drain: jobs whose time lies ahead
   std::int64_t blocked = 0;  // and jobs that wait for their group, a limit or a pause
 };
@@ -76,7 +76,7 @@ class Worker {
   // refused (it was started before; the store lacks what is asked for), broken.
   Result<WorkReport> run(std::stop_token stop = {});
 
-  // Works on a thread of its own; returns at once. Errors: refused (it was started before).
+  // Works on its own thread; returns at once. Errors: refused (it was started before).
   Result<void> start();
 
   // Asks it to end, and returns at once: no job is claimed any more, running handlers get WorkOptions::drain_grace to

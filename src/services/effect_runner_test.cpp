@@ -358,7 +358,7 @@ TEST_F(WorkerOnMemory, AnEffectInDoubtMakesTheJobWaitAndIsNoAlarm) {
   EXPECT_EQ(said, Code::lost);
   EXPECT_EQ(job(id).state, JobState::waiting);
   EXPECT_EQ(report.refused + report.lost + report.done, 0);
-  EXPECT_EQ(report.held, 1);
+  EXPECT_EQ(report.waiting, 1);
   EXPECT_EQ(events.count("effect_held"), 1);
   EXPECT_EQ(events.count("delivery_held"), 1);
   EXPECT_EQ(events.count("stale_write_refused") + events.count("lease_lost"), 0);

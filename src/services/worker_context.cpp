@@ -54,7 +54,7 @@ void WorkerContext::log_held(std::string_view verb, const Holding& delivery) {
     if (std::ranges::find(held_, delivery) != held_.end()) return;
     held_.push_back(delivery);
     if (held_.size() > kHeldRemembered) held_.pop_front();
-    report_.held += 1;
+    report_.waiting += 1;
   }
   log.warn("delivery_held",
            {{"job", to_string(delivery.id)}, {"owner", owner}, {"verb", verb}, {"fence", delivery.fence}});

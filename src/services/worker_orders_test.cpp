@@ -97,7 +97,7 @@ TEST_F(WorkerUnderOrders, J7_AHandlerWhoseJobIsMadeToWaitIsToldAndKeepsItsSlotUn
   EXPECT_FALSE(beside);
   EXPECT_EQ(job(first).state, JobState::waiting);
   EXPECT_EQ(job(second).state, JobState::done);
-  EXPECT_EQ(report.held, 1);
+  EXPECT_EQ(report.waiting, 1);
   EXPECT_EQ(report.revoked + report.lost + report.refused, 0);
   EXPECT_EQ(events.count("delivery_held"), 1);
   EXPECT_EQ(events.count("delivery_stopped"), 1);
@@ -113,7 +113,7 @@ TEST_F(WorkerUnderOrders, J7_TheSlotOfAHandlerThatReturnedFromAHeldEffectIsFreeA
   }));
   EXPECT_LT(runtime.now() - began, options.ttl / 2);
   EXPECT_EQ(must(store.facts("default", id))->slot_left, std::nullopt);
-  EXPECT_EQ(report.held, 1);
+  EXPECT_EQ(report.waiting, 1);
   EXPECT_EQ(report.revoked + report.refused, 0);
   EXPECT_EQ(events.count("delivery_held"), 1);
   EXPECT_EQ(events.count("delivery_stopped"), 1);

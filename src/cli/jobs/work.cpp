@@ -93,7 +93,7 @@ std::string work_as_json(const WorkReport& report) {
   add("refused", report.refused);
   add("lost", report.lost);
   add("revoked", report.revoked);
-  add("waiting", report.held);
+  add("waiting", report.waiting);
   add("ahead", report.ahead);
   add("blocked", report.blocked);
   return text + "}";
@@ -111,7 +111,7 @@ std::string work_as_words(const WorkReport& report, bool drained) {
   add(report.lost, "leases lost");
   add(report.refused, "late writes refused");
   add(report.revoked, "cancelled or retried while they ran");
-  add(report.held, "waiting for 'fenceline effects resolve'");
+  add(report.waiting, "waiting for 'fenceline effects resolve'");
   if (!drained) return text;
   if (report.ahead > 0) text += "; " + std::to_string(report.ahead) + " not due yet";
   if (report.blocked > 0)
