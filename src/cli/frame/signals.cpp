@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 
 #include "base/check.hpp"
 
@@ -19,14 +20,29 @@ namespace {
 std::array<int, 2> wake_pipe{-1, -1};  // read by the task
 std::array<int, 2> gone_pipe{-1, -1};  // closed for writing at the first signal, so that every poll sees it
 std::atomic<int> first_signal = 0;
+std::atomic<bool> second_counts = false;
+std::atomic<const char*> last_bytes = nullptr;
 std::array<bool, NSIG> ignored_at_start{};
 
-static_assert(std::atomic<int>::is_always_lock_free, "the handler needs it");
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free &&
+                  std::atomic<const char*>::is_always_lock_free,
+              "the handler needs it");
+
+[[noreturn]] void end_at_once(int signal) {
+  if (const char* const bytes = last_bytes) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, bytes, std::strlen(bytes));
+  }
+  ::_exit(128 + signal);
+}
 
 extern "C" void on_stop_signal(int signal) {
   const int saved = errno;
   int none = 0;
-  if (!first_signal.compare_exchange_strong(none, signal)) ::_exit(128 + signal);
+  if (!first_signal.compare_exchange_strong(none, signal)) {
+    if (second_counts) end_at_once(signal);
+    errno = saved;
+    return;
+  }
   const char byte = 's';
   [[maybe_unused]] const auto written = ::write(wake_pipe[1], &byte, 1);
   ::close(gone_pipe[1]);
@@ -46,7 +62,7 @@ Signals::Signals(Runtime& runtime) {
   }
   check(::pipe2(wake_pipe.data(), O_CLOEXEC) == 0 && ::pipe2(gone_pipe.data(), O_CLOEXEC) == 0,
         "a process may open four files");
-  listener_ = runtime.spawn("signals", [this](std::stop_token ending) {
+  listener_ = runtime.spawn("signals", [this, &runtime](std::stop_token ending) {
     const std::stop_callback wake(ending, [] {
       const char byte = 'e';
       [[maybe_unused]] const auto written = ::write(wake_pipe[1], &byte, 1);
@@ -54,7 +70,9 @@ Signals::Signals(Runtime& runtime) {
     char byte = 0;
     while (::read(wake_pipe[0], &byte, 1) < 0 && errno == EINTR) {
     }
-    if (byte == 's') stop_.request_stop();
+    if (byte != 's') return;
+    stop_.request_stop();
+    if (runtime.sleep_for(kSameWish, ending)) second_counts = true;
   });
   handle_signal(SIGINT, on_stop_signal);
   handle_signal(SIGTERM, on_stop_signal);
@@ -74,6 +92,8 @@ void handle_signal(int signal, void (*handler)(int)) {
 }
 
 int stop_signal() { return first_signal; }
+
+void write_at_forced_end(const char* bytes) { last_bytes = bytes; }
 
 bool wait_readable(int fd) {
   std::array<pollfd, 2> fds{{{fd, POLLIN, 0}, {gone_pipe[0], 0, 0}}};

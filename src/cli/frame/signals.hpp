@@ -1,4 +1,6 @@
-// Ctrl-C and SIGTERM as a stop token: the first asks, the second ends the process at once with 128+n.
+// Ctrl-C and SIGTERM as a stop token: the first asks, a second one ends the process at once with 128+n. A second one
+// counts only half a second after the first: timeout(1) signals the process and then its group, so the same signal
+// comes twice within microseconds, and nobody meant "now".
 #pragma once
 
 #include <stop_token>
@@ -6,6 +8,9 @@
 #include "runtime/runtime.hpp"
 
 namespace fenceline::cli {
+
+// The same signal again within this time is the same wish.
+inline constexpr Duration kSameWish = std::chrono::milliseconds{500};
 
 // One in a process, made by main(). A closed pipe becomes an error of write(), not a signal; programs that we
 // start see every signal as they would from a shell.
@@ -25,6 +30,9 @@ class Signals {
 
 // The signal that asked for the stop, for exit codes of 128+n; 0: none did.
 int stop_signal();
+
+// What a second signal, which ends the process at once, writes to stderr first; null: nothing. A literal.
+void write_at_forced_end(const char* bytes);
 
 // Whether the parent process had it ignored, as nohup does with SIGHUP; before the first Signals: false.
 bool ignored_from_the_start(int signal);

@@ -29,6 +29,8 @@ extern "C" void on_forwarded_signal(int signal, siginfo_t* info, void*) {
   errno = saved;
 }
 
+bool asks_to_end(int signal) { return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM; }
+
 // The next one that came; kEnd when it is over.
 char next_signal() {
   char byte = kEnd;
@@ -42,12 +44,19 @@ char next_signal() {
 SignalForward::SignalForward(Runtime& runtime, std::function<void(int)> pass_on) {
   check(signal_pipe[0] < 0 && ::pipe2(signal_pipe.data(), O_CLOEXEC) == 0,
         "signals are forwarded by one at a time, which may open two files");
-  listener_ = runtime.spawn("signal_forward", [this, pass_on = std::move(pass_on)](std::stop_token ending) {
+  listener_ = runtime.spawn("signal_forward", [this, &runtime, pass_on = std::move(pass_on)](std::stop_token ending) {
     const std::stop_callback wake(ending,
                                   [] { [[maybe_unused]] const auto written = ::write(signal_pipe[1], &kEnd, 1); });
+    Instant asked_at = Instant::min();
     for (char signal = next_signal(); signal != kEnd; signal = next_signal()) {
       const int number = signal & ~kNotOurs;
-      if (number == SIGINT || number == SIGQUIT || number == SIGTERM) asked_to_end_ = number;
+      if (asks_to_end(number)) {
+        const Instant now = runtime.now();
+        const bool same_wish = number == asked_to_end_ && now < asked_at + kSameWish;
+        asked_to_end_ = number;
+        if (same_wish) continue;
+        asked_at = now;
+      }
       if (number == signal) pass_on(number);
     }
   });
