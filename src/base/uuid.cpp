@@ -31,6 +31,12 @@ std::string to_string(const Uuid& uuid) {
   return text;
 }
 
+std::string hex_digits(const Uuid& uuid) {
+  std::string text = to_string(uuid);
+  std::erase(text, '-');
+  return text;
+}
+
 std::optional<Uuid> parse_uuid(std::string_view text) {
   if (text.size() != 36) return std::nullopt;
   Uuid uuid;

@@ -16,6 +16,10 @@ TEST(Uuid, Version7CarriesTimeVersionAndVariant) {
   EXPECT_EQ(to_string(make_uuid7(WallTime{1999us}, 0, 0)), "00000000-0001-7f9c-8000-000000000000");
 }
 
+TEST(Uuid, HexDigitsHaveNoDashes) {
+  EXPECT_EQ(hex_digits(make_uuid7(WallTime{0x0123456789abms}, ~0ull, ~0ull)), "0123456789ab7003bfffffffffffffff");
+}
+
 TEST(Uuid, SortsByTheTimeItWasMade) {
   const WallTime base{1'700'000'000s};
   EXPECT_LT(make_uuid7(base, ~0ull, ~0ull), make_uuid7(base + 1us, 0, 0));

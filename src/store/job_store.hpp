@@ -200,11 +200,17 @@ struct JobsRequest {
 
 using JobsReply = JobPage;
 
-// For those who typed the beginning of an id.
+// How many ids of a namespace, the newest, a search by the end of an id looks at; a store may look at more.
+inline constexpr int kNewestIds = 100'000;
+
+// For people who typed the beginning or the end of an id.
 struct IdsRequest {
   std::string ns;
   JobId first;  // both included
   JobId last;
+  // Up to 32 lower-case hex digits without dashes. If it is not empty, only ids that end so, of the newest kNewestIds:
+  // no index serves this.
+  std::string suffix = {};
   int limit = 2;  // 1 to 1000
   Duration timeout = kCallTimeout;
 };
@@ -280,7 +286,8 @@ class JobStore {
 
   virtual Result<std::optional<Job>> job(const std::string& ns, const JobId& id) = 0;
   virtual Result<JobsReply> jobs(const JobsRequest& request) = 0;
-  // Of jobs between two ids, in the order of their ids.
+  // Of jobs between two ids, in the order of their ids. Newest, for a suffix, are those with the largest ids or those
+  // enqueued last, as the store keeps them. Errors: invalid.
   virtual Result<std::vector<JobId>> ids(const IdsRequest& request) = 0;
 
   // What a draining worker asks before it ends.

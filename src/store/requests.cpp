@@ -159,6 +159,8 @@ Result<void> check_request(const JobsRequest& request) {
 
 Result<void> check_request(const IdsRequest& request) {
   if (request.limit < 1 || request.limit > 1000) return fail(Code::invalid, "limit must be 1 to 1000");
+  if (request.suffix.size() > kIdDigits || request.suffix.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return fail(Code::invalid, "the end of an id must be up to 32 lower-case hex digits");
   return check_name("namespace", request.ns);
 }
 

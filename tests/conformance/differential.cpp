@@ -24,7 +24,7 @@ const std::map<std::string, std::vector<std::string>>& possible_answers() {
        {"done", "failed", "dead", "later", "given_back", "late", "last_attempt", "repeat", "mixed", "not_found",
         "superseded", "other_owner", "finished", "settled", "invalid"}},
       {"job", {"found", "none", "invalid"}},
-      {"ids", {"none", "some", "limit", "invalid"}},
+      {"ids", {"none", "some", "limit", "invalid", "none ends so", "some end so"}},
       {"record", {"ok", "mixed", "not_found", "superseded", "invalid"}},
       {"log", {"none", "some", "more", "end", "dropped", "invalid"}},
       {"cancel",

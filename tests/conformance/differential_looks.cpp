@@ -44,10 +44,16 @@ void DifferentialStream::ids() {
   }
   if (one_in(4)) std::swap(first, last);
   if (one_in(8)) ns = one_in(2) ? "" : "none";
-  const IdsRequest request{.ns = ns, .first = first, .last = last, .limit = static_cast<int>(1 + below(3))};
-  const auto reply = both("ids", to_string(first) + " to " + to_string(last) + " in " + ns,
-                          [&](Store& store) { return store.ids(request); });
-  if (reply)
+  IdsRequest request{.ns = ns, .first = first, .last = last, .limit = static_cast<int>(1 + below(3))};
+  if (one_in(3)) {
+    request.suffix = hex_digits(any_job().second).substr(32 - (one_in(2) ? 2 : 8));
+    if (one_in(2)) request.first = {};
+  }
+  const auto reply =
+      both("ids", to_string(request.first) + " to " + to_string(last) + " in " + ns + " ending " + request.suffix,
+           [&](Store& store) { return store.ids(request); });
+  if (reply && !request.suffix.empty()) note("ids", reply->empty() ? "none ends so" : "some end so");
+  else if (reply)
     note("ids", reply->empty() ? "none" : reply->size() == static_cast<std::size_t>(request.limit) ? "limit" : "some");
 }
 

@@ -72,6 +72,52 @@ TEST_P(JobConformance, IdsAreFoundByTheirBeginningInTheirOrder) {
   EXPECT_EQ(code_of(store().ids({.ns = "", .first = {}, .last = {}})), Code::invalid);
 }
 
+TEST_P(JobConformance, IdsAreFoundByTheirEnd) {
+  const auto ending = [&](const std::string& suffix, int limit = 1000) {
+    const JobId last = *parse_uuid("ffffffff-ffff-ffff-ffff-ffffffffffff");
+    return must(store().ids({.ns = "default", .first = {}, .last = last, .suffix = suffix, .limit = limit}));
+  };
+  // A batch, whose ids a store may keep together, and single jobs around it.
+  std::vector<NewJob> batch;
+  for (int i = 0; i < 20; ++i) {
+    batch.push_back(new_job());
+    batch.back().id = *parse_uuid("0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d" + std::to_string(10 + i));
+  }
+  NewJob twin = new_job();
+  twin.id = *parse_uuid("0298f3c1-0000-7bbd-9f51-3a2f0c6f9d17");
+  added(twin);
+  must(store().enqueue({.ns = "default", .jobs = batch}));
+  NewJob elsewhere = new_job();
+  elsewhere.id = *parse_uuid("0398f3c1-0000-7bbd-9f51-3a2f0c6f9d12");
+  must(store().enqueue({.ns = "other", .jobs = {elsewhere}}));
+
+  EXPECT_EQ(ending("0c6f9d10"), (std::vector{batch[0].id}));
+  EXPECT_EQ(ending("0c6f9d29"), (std::vector{batch[19].id}));
+  EXPECT_EQ(ending("0c6f9d12"), (std::vector{batch[2].id})) << "not of another namespace";
+  EXPECT_EQ(ending("0c6f9d17"), (std::vector{batch[7].id, twin.id}));
+  EXPECT_EQ(ending("7a3e7bbd9f513a2f0c6f9d17"), (std::vector{batch[7].id}));
+  EXPECT_EQ(ending("7"), (std::vector{batch[7].id, batch[17].id, twin.id}));
+  EXPECT_EQ(ending("7", 2), (std::vector{batch[7].id, batch[17].id}));
+  EXPECT_TRUE(ending("0c6f9d30").empty());
+  EXPECT_EQ(must(store().ids({.ns = "default", .first = twin.id, .last = twin.id, .suffix = "17"})),
+            (std::vector{twin.id}));
+
+  const auto claimed = must(store().claim(
+      {.ns = "default", .queues = {"q"}, .owner = "o", .request = "r", .limit = 3, .ttl = std::chrono::seconds{30}}));
+  ASSERT_EQ(claimed.jobs.size(), 3u);
+  for (const ClaimedJob& one : claimed.jobs) {
+    EXPECT_EQ(must(store().settle({.ns = "default",
+                                   .owner = "o",
+                                   .settlements = {{one.job.id, one.job.fence, Outcome{.kind = OutcomeKind::done}}}}))
+                  .refused.size(),
+              0u);
+  }
+  EXPECT_EQ(ending("0c6f9d17"), (std::vector{batch[7].id, twin.id})) << "finished ones too";
+  EXPECT_EQ(ending("0c6f9d10"), (std::vector{batch[0].id}));
+  for (const std::string bad : {"xyz", "0C6F9D10", "-", "123456789012345678901234567890123"})
+    EXPECT_EQ(code_of(store().ids({.ns = "default", .first = {}, .last = {}, .suffix = bad})), Code::invalid) << bad;
+}
+
 TEST_P(JobConformance, J4_PagesTogetherAreTheWholeListInOrder) {
   std::vector<JobId> ids;
   for (int i = 0; i < 25; ++i) ids.push_back(added(new_job()));

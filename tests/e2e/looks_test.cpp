@@ -31,12 +31,33 @@ TEST(Ids, TheBeginningOfOneIsEnoughIfNoOtherJobBeginsSo) {
     EXPECT_EQ(ended.status, status) << ended.err;
     EXPECT_TRUE(one_line(ended.err) && has(ended.err, why)) << ended.err;
   };
-  refused({"job", "cancel", first.substr(0, 8)}, 65, "type more of it");
+  refused({"job", "cancel", first.substr(0, 8)}, 65,
+          "matches more than one job: " + first + ", " + second + "; type more of the id");
   refused({"job", "show", first.substr(0, 7)}, 65, "is not a job id");
   refused({"job", "show", "0198f3c1-7a3g"}, 65, "is not a job id");
   refused({"job", "show", first + "0"}, 65, "is not a job id");
-  refused({"job", "show", "fffffff0"}, 66, "begins with fffffff0");
+  refused({"job", "show", "fffffff0"}, 66, "has an id that ends with fffffff0");
   EXPECT_EQ(show(place, first)["state"], "ready") << "what is not clear changes nothing";
+}
+
+TEST(Ids, TheLast8CharactersOfOneAreEnough) {
+  const Workplace place;
+  const auto end_of = [](const std::string& id) { return id.substr(id.size() - 8); };
+  const std::string first = enqueue(place);
+  const std::string second = enqueue(place);
+  EXPECT_EQ(show(place, end_of(first))["id"], first) << "--json has the whole id";
+  EXPECT_EQ(show(place, second.substr(24))["id"], second);
+  EXPECT_EQ(show(place, second.substr(14))["id"], second) << "with dashes";
+  EXPECT_EQ(trimmed(place.fenceline({"job", "cancel", end_of(second)}).out), second) << "an act echoes the whole id";
+  EXPECT_EQ(place.fenceline({"work", "q", "--drain", "--", "sh", "-c", "exit 65"}).status, 0);
+  EXPECT_EQ(place.fenceline({"job", "wait", end_of(first)}).status, 65);
+  EXPECT_EQ(place.fenceline({"job", "logs", end_of(first)}).status, 0);
+  EXPECT_TRUE(has(place.fenceline({"job", "explain", end_of(first)}).out, "job " + first));
+  EXPECT_EQ(place.fenceline({"effects", "list", "--job", end_of(first)}).status, 0);
+  const Ended redriven = place.fenceline({"dead", "redrive", end_of(first), "--json"});
+  EXPECT_EQ(redriven.out, "{\"redriven\":1,\"ids\":[\"" + first + "\"],\"refused\":[]}\n");
+  EXPECT_EQ(redriven.err, "fenceline: redrove " + first + "\n");
+  EXPECT_EQ(trimmed(place.fenceline({"job", "retry", end_of(second)}).out), second);
 }
 
 TEST(Ids, ShowAndExplainTakeSeveralAndNameThoseThatAreNotThere) {

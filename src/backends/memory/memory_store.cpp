@@ -129,8 +129,12 @@ Result<std::vector<JobId>> MemoryStore::ids(const IdsRequest& request) {
   std::vector<JobId> found;
   const Space* space = find_space(request.ns);
   if (!space) return found;
-  for (const auto& [id, entry] : space->jobs) {
-    if (id >= request.first && id <= request.last && found.size() < static_cast<std::size_t>(request.limit))
+  const auto& jobs = space->jobs;
+  const std::size_t searched = request.suffix.empty() ? jobs.size() : std::min<std::size_t>(jobs.size(), kNewestIds);
+  for (auto job = std::prev(jobs.end(), static_cast<std::ptrdiff_t>(searched)); job != jobs.end(); ++job) {
+    const JobId& id = job->first;
+    if (id >= request.first && id <= request.last && hex_digits(id).ends_with(request.suffix) &&
+        found.size() < static_cast<std::size_t>(request.limit))
       found.push_back(id);
   }
   return found;

@@ -71,10 +71,13 @@ Result<JobsReply> PostgresStore::jobs(const JobsRequest& request) {
 
 Result<std::vector<JobId>> PostgresStore::ids(const IdsRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
-  const Result<json> reply = parts_->call_one(
-      "list_ids", request.ns,
-      {{"first", to_string(request.first)}, {"last", to_string(request.last)}, {"limit", request.limit}},
-      CallKind::look, request.timeout);
+  const Result<json> reply = parts_->call_one("list_ids", request.ns,
+                                              {{"first", to_string(request.first)},
+                                               {"last", to_string(request.last)},
+                                               {"limit", request.limit},
+                                               {"suffix", request.suffix},
+                                               {"newest", kNewestIds}},
+                                              CallKind::look, request.timeout);
   if (!reply) return std::unexpected(reply.error());
   return decoded(parts_->pool.dsn(), [&] {
     std::vector<JobId> out;

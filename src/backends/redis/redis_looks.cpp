@@ -107,7 +107,7 @@ Result<JobsReply> RedisStore::jobs(const JobsRequest& request) {
   return reply;
 }
 
-// Ids are kept in the order of enqueue only, so all of them are read; they are sixteen bytes each.
+// Ids are kept in the order of enqueue only, so all of them are read, or the newest; they are sixteen bytes each.
 Result<std::vector<JobId>> RedisStore::ids(const IdsRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("list_ids");
@@ -115,20 +115,24 @@ Result<std::vector<JobId>> RedisStore::ids(const IdsRequest& request) {
   const std::string_view last = bytes_of(request.last);
   const std::string none(kIdBytes, '\0');
   const auto limit = static_cast<std::size_t>(request.limit);
+  const bool newest_first = !request.suffix.empty();
   std::vector<JobId> found;
-  std::optional<std::int64_t> from = 0;
-  while (from) {
+  int searched = 0;
+  std::optional<std::string> from = newest_first ? "" : "0";
+  while (from && (!newest_first || searched < kNewestIds)) {
     Command call = parts_->call_of(script, request.ns);
-    call.arg(*from).arg(kStringsAtOnce);
+    call.arg(std::string_view(*from)).arg(kStringsAtOnce).arg(newest_first ? -1 : 1);
     const Result<Value> answer = parts_->run(call, CallKind::look, request.timeout);
     if (!answer) return std::unexpected(answer.error());
     const auto read = read_answer(parts_->url(), [&] {
       const std::vector<Value>& parts = list_in(*answer, 2);
-      from = text_in(parts[0]).empty() ? std::nullopt : std::optional(number_in(parts[0]));
+      from = text_in(parts[0]).empty() ? std::nullopt : std::optional(std::string(text_in(parts[0])));
       const std::string_view all = text_in(parts[1]);
       for (std::size_t at = 0; at + kIdBytes <= all.size(); at += kIdBytes) {
         const std::string_view id = all.substr(at, kIdBytes);
-        if (id >= first && id <= last && id != none) found.push_back(id_in(id));
+        if (id == none) continue;
+        searched += 1;
+        if (id >= first && id <= last && hex_digits(id_in(id)).ends_with(request.suffix)) found.push_back(id_in(id));
       }
     });
     if (!read) return std::unexpected(read.error());

@@ -139,7 +139,12 @@ Result<JobsReply> list_jobs(Call& call, const JobsRequest& request) {
 Result<std::vector<JobId>> list_ids(Call& call, const IdsRequest& request) {
   const auto ns_id = call.names.find_namespace(request.ns);
   if (!ns_id) return std::vector<JobId>{};
-  return ids_between(call, *ns_id, request.first, request.last, static_cast<std::size_t>(request.limit));
+  const auto most = static_cast<std::size_t>(request.limit);
+  if (request.suffix.empty()) return ids_between(call, *ns_id, request.first, request.last, most);
+  std::vector<JobId> found = newest_ids_ending(call, *ns_id, request.suffix);
+  std::erase_if(found, [&](const JobId& id) { return id < request.first || request.last < id; });
+  if (found.size() > most) found.resize(most);
+  return found;
 }
 
 Result<std::vector<TrailEntry>> trail(Call& call, const std::string& ns, int limit) {

@@ -27,6 +27,12 @@ constexpr const char* kFirstBetween =
     "SELECT id FROM job WHERE ns_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT ?4";
 constexpr const char* kSharedFrom = R"sql(
   SELECT ids, id FROM job INDEXED BY job_shared WHERE ns_id = ?1 AND more > 0 AND last_id >= ?2 ORDER BY last_id)sql";
+// The newest ids that stand in a row of their own, or first in one; then those behind the first.
+constexpr const char* kNewestEnding = R"sql(
+  SELECT id FROM (SELECT id FROM job WHERE ns_id = ?1 ORDER BY id DESC LIMIT ?2)
+  WHERE substr(lower(hex(id)), -?3) = ?4)sql";
+constexpr const char* kNewestShared =
+    "SELECT ids FROM job INDEXED BY job_shared WHERE ns_id = ?1 AND more > 0 ORDER BY last_id DESC";
 constexpr const char* kSomeBetween = "SELECT 1 FROM job WHERE ns_id = ?1 AND id BETWEEN ?2 AND ?3 LIMIT 1";
 constexpr const char* kSomeAround = R"sql(
   SELECT 1 FROM (SELECT id FROM job INDEXED BY job_shared WHERE ns_id = ?1 AND more > 0 AND last_id >= ?2
@@ -233,6 +239,24 @@ std::vector<JobId> ids_between(Call& call, std::int64_t ns_id, const JobId& firs
   }
   std::sort(found.begin(), found.end());
   if (found.size() > most) found.resize(most);
+  return found;
+}
+
+std::vector<JobId> newest_ids_ending(Call& call, std::int64_t ns_id, const std::string& suffix) {
+  std::vector<JobId> found;
+  {
+    auto rows = call.db.query(kNewestEnding, ns_id, kNewestIds, static_cast<std::int64_t>(suffix.size()), suffix);
+    while (rows.next()) found.push_back(as_id(rows.bytes(0)));
+  }
+  int searched = 0;
+  auto rows = call.db.query(kNewestShared, ns_id);
+  while (searched < kNewestIds && rows.next()) {
+    for (std::string_view ids = rows.bytes(0); !ids.empty(); ids.remove_prefix(kIdBytes)) {
+      if (const JobId id = as_id(ids); hex_digits(id).ends_with(suffix)) found.push_back(id);
+      searched += 1;
+    }
+  }
+  std::sort(found.begin(), found.end());
   return found;
 }
 

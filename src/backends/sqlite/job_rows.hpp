@@ -88,6 +88,8 @@ class IdWalk {
 
 // The first ids of the namespace from `first` to `last`, in their order, at most so many.
 std::vector<JobId> ids_between(Call& call, std::int64_t ns_id, const JobId& first, const JobId& last, std::size_t most);
+// Those of the newest kNewestIds, at least, whose hex digits end so; in the order of their ids.
+std::vector<JobId> newest_ids_ending(Call& call, std::int64_t ns_id, const std::string& suffix);
 
 // The numbers after `after` and up to `up_to` with their namespace and queue, at most so many rows.
 struct JobsOfRow {

@@ -14,35 +14,6 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr std::size_t kIdBeginningLeast = 8;
-
-}  // namespace
-
-Result<JobId> find_id(const std::string& text, const std::string& ns, Store& store) {
-  if (const std::optional<JobId> id = parse_uuid(text)) return *id;
-  constexpr std::string_view kFirst = "00000000-0000-0000-0000-000000000000",
-                             kLast = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-  const std::size_t length = std::min(text.size(), kFirst.size());
-  const std::optional<JobId> first = parse_uuid(text + std::string(kFirst.substr(length)));
-  const std::optional<JobId> last = parse_uuid(text + std::string(kLast.substr(length)));
-  if (text.size() < kIdBeginningLeast || !first || !last)
-    return fail(Code::invalid,
-                "'" + printable(text, 40) +
-                    "' is not a job id; use one that 'enqueue' or 'jobs' printed, or its first 8 characters or more");
-  const Result<std::vector<JobId>> found = store.ids({.ns = ns, .first = *first, .last = *last});
-  if (!found) return std::unexpected(found.error());
-  if (found->empty())
-    return fail(Code::not_found,
-                "no job in namespace " + ns + " has an id that begins with " + text + "; 'fenceline jobs' lists them");
-  if (found->size() > 1)
-    return fail(Code::conflict, "more than one job has an id that begins with " + text + ", " +
-                                    to_string(found->front()) + " and " + to_string(found->back()) +
-                                    " among them; type more of it");
-  return found->front();
-}
-
-namespace {
-
 // What the person at the terminal types, without its end.
 Result<std::string> typed_line() {
   std::string line;
@@ -115,10 +86,6 @@ Result<int> look_at_each(Invocation& invocation,
     status = exit_code(looked.error());
   }
   return status;
-}
-
-Error no_such_job(const JobId& id, const std::string& ns) {
-  return {Code::not_found, "no job " + to_string(id) + " in namespace " + ns + "; 'fenceline jobs' lists them"};
 }
 
 Result<bool> confirmed(const Invocation& invocation, const std::string& question) {

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "cli/frame/command.hpp"
+#include "cli/frame/job_ids.hpp"
 
 namespace fenceline::cli {
 
@@ -19,15 +20,7 @@ Result<Act> act_of(const Invocation& invocation);
 // For ActRequest::request: one try.
 std::string fresh_request(Runtime& runtime);
 
-// How a command that takes ids describes them.
-inline constexpr const char* kIdHelp = "the job's id, as enqueue printed it, or its first 8 characters or more";
-inline constexpr const char* kIdsHelp =
-    "the jobs' ids, as enqueue printed them, or the first 8 characters or more of each";
-
-// Whole, or by its beginning. Errors: invalid, not_found, conflict (several begin so).
-Result<JobId> find_id(const std::string& text, const std::string& ns, Store& store);
-// The ids typed as ID..., none twice; each whole, or by its beginning if only one job has such an id. Errors: invalid
-// (not an id), not_found (no job begins so), conflict (more than one does).
+// The ids typed as ID..., none twice; see find_id. Errors: invalid, not_found, conflict.
 Result<std::vector<JobId>> ids_of(const Invocation& invocation, Store& store);
 // The only one.
 Result<JobId> id_of(const Invocation& invocation, Store& store);
@@ -35,7 +28,6 @@ Result<JobId> id_of(const Invocation& invocation, Store& store);
 // that is not there is named, and the others are shown all the same.
 Result<int> look_at_each(Invocation& invocation,
                          const std::function<Result<void>(const Invocation&, Store&, const JobId&)>& look);
-Error no_such_job(const JobId& id, const std::string& ns);
 
 // The question was answered with yes, by --yes or by the person at the terminal; false: with no. Errors: usage (nobody
 // can be asked, and --yes was not given), held (interrupted).

@@ -4,8 +4,9 @@
 
 #include <string>
 
+#include "base/result.hpp"
 #include "cli/frame/table.hpp"
-#include "model/job.hpp"
+#include "store/store.hpp"
 
 namespace fenceline::cli {
 
@@ -14,5 +15,15 @@ std::string short_id(const JobId& id);
 
 // A cell that shows the short id on a terminal and the whole id in a pipe.
 Cell id_cell(const JobId& id);
+
+// How a command that takes ids describes them.
+inline constexpr const char* kIdHelp = "the job's id, or its last 8 characters as lists show them";
+inline constexpr const char* kIdsHelp = "the jobs' ids, or the last 8 characters of each as lists show them";
+
+// The job whose id was typed: whole, by its last 8 characters or more (among the newest 100,000 ids), or by its first 8
+// or more. Errors: invalid (not an id), not_found, conflict (several match: the message lists them).
+Result<JobId> find_id(const std::string& text, const std::string& ns, Store& store);
+
+Error no_such_job(const JobId& id, const std::string& ns);
 
 }  // namespace fenceline::cli

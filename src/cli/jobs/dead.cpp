@@ -37,6 +37,9 @@ class Redrive {
       const Result<std::vector<JobId>> others = retry({from, to});
       if (!others) return std::unexpected(others.error());
       for (const JobId& id : *others) refused_.push_back({id, Reason::not_dead, std::nullopt});
+      for (auto id = from; id != to; ++id) {
+        if (std::ranges::find(refused_, *id, &ActRefusal::id) == refused_.end()) named_.push_back(*id);
+      }
       from = to;
     }
     return {};
@@ -69,9 +72,11 @@ class Redrive {
       return fail(ended.error().code,
                   error_text(ended.error()) + "; " + counted(done_, "job") + " redriven before that");
     if (invocation_.json)
-      print_line("{\"redriven\":" + std::to_string(done_) + ",\"refused\":" + refusals_json(refused_) + "}");
+      print_line("{\"redriven\":" + std::to_string(done_) + ids_as_json() + ",\"refused\":" + refusals_json(refused_) +
+                 "}");
     else print_line(std::to_string(done_));
     flush_output();
+    for (const JobId& id : named_) tell("fenceline: redrove " + to_string(id));
     for (std::size_t i = 0; i < std::min(kNamed, refused_.size()); ++i)
       tell("fenceline: " + error_text(refusal_error(refused_[i], invocation_.ns)));
     if (refused_.size() > kNamed)
@@ -84,6 +89,13 @@ class Redrive {
   }
 
  private:
+  // Empty if no job was named by its id.
+  std::string ids_as_json() const {
+    std::string text;
+    for (const JobId& id : named_) text += (text.empty() ? ",\"ids\":[\"" : ",\"") + to_string(id) + "\"";
+    return text.empty() ? text : text + "]";
+  }
+
   // Returns those that are not dead: the store looks in the same step, since a retry would stop one that runs by now.
   Result<std::vector<JobId>> retry(std::vector<JobId> ids) {
     const ActRequest request{.ns = invocation_.ns,
@@ -109,6 +121,7 @@ class Redrive {
   ProgressBar progress_;
   std::int64_t done_ = 0;
   std::vector<ActRefusal> refused_;
+  std::vector<JobId> named_;  // of those that were named one by one, the redriven
 };
 
 // The depths of queues know nothing of tags: such jobs are counted one by one.
@@ -191,19 +204,22 @@ CommandSpec dead_list_command() {
 }
 
 CommandSpec dead_redrive_command() {
-  return {.name = "dead redrive",
-          .summary = "Run dead jobs again with all their attempts",
-          .details = "Prints how many jobs became ready.",
-          .arguments = {{"ID", "jobs to run again; all dead jobs of --queue, or of all queues, if none is given", false,
-                         true}},
-          .options = with_act_options({{"--queue", "QUEUE", "only jobs of this queue"},
-                                       {"--tag", "TAG", "only jobs with this tag"},
-                                       {"--limit", "N", "at most N jobs, those that died first"},
-                                       {"--yes", "", "do not ask for confirmation"}}),
-          .examples = {{"fenceline dead redrive --queue mail --limit 10", "try ten of them"},
-                       {"fenceline dead redrive --queue mail --yes --reason 'server is back'",
-                        "all of a queue, for a script"}},
-          .run = run_dead_redrive};
+  return {
+      .name = "dead redrive",
+      .summary = "Run dead jobs again with all their attempts",
+      .details = "Prints how many jobs became ready.",
+      .arguments =
+          {{"ID",
+            "jobs to run again, by id or its last 8 characters; without ids all dead jobs of --queue or of all queues",
+            false, true}},
+      .options = with_act_options({{"--queue", "QUEUE", "only jobs of this queue"},
+                                   {"--tag", "TAG", "only jobs with this tag"},
+                                   {"--limit", "N", "at most N jobs, those that died first"},
+                                   {"--yes", "", "do not ask for confirmation"}}),
+      .examples = {{"fenceline dead redrive --queue mail --limit 10", "try ten of them"},
+                   {"fenceline dead redrive --queue mail --yes --reason 'server is back'",
+                    "all of a queue, for a script"}},
+      .run = run_dead_redrive};
 }
 
 }  // namespace fenceline::cli

@@ -51,7 +51,7 @@ Table effects_table(const std::vector<Effect>& effects, WallTime now) {
   for (const Effect& effect : effects) {
     const std::string began = stdout_is_terminal() ? short_time(effect.began_at, now) : format_time(effect.began_at);
     table.rows.push_back(
-        {to_string(effect.job), effect.name,
+        {id_cell(effect.job), effect.name,
          Cell(std::string(to_string(effect.state)), effect.state == EffectState::done ? Tone::good : Tone::plain),
          Cell(doubt_of(effect), Tone::warning), std::string(to_string(effect.policy)), std::to_string(effect.doubts),
          began, effect.ended_at ? format_time(*effect.ended_at) : "",
@@ -103,7 +103,7 @@ CommandSpec effects_list_command() {
   return {.name = "effects list",
           .summary = "List recorded side effects and those in doubt",
           .details = "An effect is in doubt when nobody knows whether it happened.",
-          .options = {{"--job", "ID", "only effects of this job"},
+          .options = {{"--job", "ID", "only effects of this job: its id, or the last 8 characters of it"},
                       {"--in-doubt", "", "only effects in doubt: begun, and their holder is gone"},
                       {"--result", "", "with --json: include the results"},
                       {"--limit", "N", "page size, 1 to 1000; default 100"},

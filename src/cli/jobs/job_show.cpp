@@ -47,14 +47,14 @@ Result<int> run_job_show(Invocation& invocation) { return look_at_each(invocatio
 }  // namespace
 
 CommandSpec job_show_command() {
-  return {
-      .name = "job show",
-      .summary = "Show jobs: state, attempts, progress, result",
-      .arguments = {{"ID", kIdsHelp, true, true}},
-      .options = {{"--payload", "", "include the payload"}},
-      .examples = {{"fenceline job show 0198f3c1-7a3e", "state, counters, attempts, result; part of the id is enough"},
-                   {"fenceline job show --json --payload $ID | jq .payload", "what the producer sent"}},
-      .run = run_job_show};
+  return {.name = "job show",
+          .summary = "Show jobs: state, attempts, progress, result",
+          .arguments = {{"ID", kIdsHelp, true, true}},
+          .options = {{"--payload", "", "include the payload"}},
+          .examples = {{"fenceline job show 5c0e91d2",
+                        "state, attempts, result; the last 8 characters of an id are enough"},
+                       {"fenceline job show --json --payload $ID | jq .payload", "what the producer sent"}},
+          .run = run_job_show};
 }
 
 }  // namespace fenceline::cli

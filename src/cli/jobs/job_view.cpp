@@ -2,6 +2,7 @@
 
 #include "base/duration_text.hpp"
 #include "base/utf8.hpp"
+#include "cli/frame/job_ids.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"
 
@@ -24,7 +25,7 @@ Tone tone_of(JobState state) {
 }
 
 std::vector<Cell> job_cells(const Job& job) {
-  return {to_string(job.id),
+  return {id_cell(job.id),
           job.queue,
           job.stage,
           {std::string(to_string(job.state)), tone_of(job.state)},
@@ -147,7 +148,8 @@ Table job_table(const std::vector<Job>& jobs) {
 
 Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown shown) {
   Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
-  const std::vector<Cell> values = job_cells(job);
+  std::vector<Cell> values = job_cells(job);
+  values.front() = to_string(job.id);  // a card shows the whole id
   const std::vector<Column> names = job_columns();
   for (std::size_t i = 0; i < names.size(); ++i) table.rows.push_back({names[i].name, values[i]});
   const auto add = [&](std::string name, std::string value) {

@@ -4,6 +4,7 @@
 
 #include "base/duration_text.hpp"
 #include "base/nearest.hpp"
+#include "cli/frame/job_ids.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"
 #include "model/time_zone.hpp"
@@ -197,7 +198,8 @@ Table tick_table(const std::vector<TickRow>& rows) {
     const Place place = place_of(row);
     table.rows.push_back({utc(row.tick), row.count > 1 ? utc(row.last) : "", std::to_string(row.count),
                           row.fired() ? Cell("fired") : Cell("skipped", Tone::warning), row.reason,
-                          row.job ? to_string(*row.job) : "", format_time(row.at), row.owner, place.host, place.pid});
+                          row.job ? id_cell(*row.job) : Cell(""), format_time(row.at), row.owner, place.host,
+                          place.pid});
   }
   return table;
 }

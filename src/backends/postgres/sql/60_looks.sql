@@ -155,14 +155,28 @@ begin
   if cardinality(found_ids) > most then return next jsonb_build_object('next', found_seqs[most]); end if;
 end $$;
 
--- {"first", "last", "limit"}: an array of ids.
+-- {"first", "last", "limit", "suffix", "newest"}: an array of ids. With a suffix only those that end so, of the newest of the namespace, which are looked for
+-- among ten times as many of all namespaces.
 create function list_ids(ns text, request jsonb) returns jsonb language plpgsql stable set search_path from current set jit = off as $$
 declare
   ns_ int := find_ns(ns);
   first_ uuid := (request ->> 'first')::uuid;
   last_ uuid := (request ->> 'last')::uuid;
   most int := coalesce((request ->> 'limit')::int, 2);
+  suffix_ text := coalesce(request ->> 'suffix', '');
+  newest int := coalesce((request ->> 'newest')::int, 0);
 begin
+  if suffix_ <> '' then
+    return coalesce((
+      select jsonb_agg(u.id order by u.id)
+      from (
+        select v.id from (
+          (select a.id from (select j.id, j.ns_id from job j order by j.id desc limit 10 * newest) as a where a.ns_id = ns_ limit newest)
+          union all
+          (select b.id from (select d.id, d.ns_id from done d order by d.id desc limit 10 * newest) as b where b.ns_id = ns_ limit newest)) as v
+        where right(replace(v.id::text, '-', ''), length(suffix_)) = suffix_ and v.id between first_ and last_
+        order by v.id limit most) as u), '[]');
+  end if;
   return coalesce((
     select jsonb_agg(u.id order by u.id)
     from (
