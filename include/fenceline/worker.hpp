@@ -45,7 +45,8 @@ struct WorkReport {
   std::int64_t claimed = 0;
   std::int64_t takeovers = 0;  // of those, jobs whose earlier lease had expired
   std::int64_t done = 0;
-  std::int64_t failed = 0;  // failed and dead
+  std::int64_t failed = 0;  // attempts that failed, those that ended a job included
+  std::int64_t dead = 0;    // jobs that ended as dead: their last attempt failed, or the handler said so
   std::int64_t later = 0;
   std::int64_t given_back = 0;
   std::int64_t refused = 0;  // late writes of this worker that the store refused

@@ -18,6 +18,7 @@
 #include "cli/frame/parse.hpp"
 #include "cli/frame/signals.hpp"
 #include "cli/frame/stderr_log.hpp"
+#include "cli/frame/terminal_log.hpp"
 #include "cli/frame/text.hpp"
 #include "runtime/thread_runtime.hpp"
 
@@ -53,11 +54,15 @@ int run_command(const CommandSpec& command, Invocation& invocation) {
   if (*crash) arm_crash_point((*crash)->point, (*crash)->nth, (*crash)->mark);
 
   ThreadRuntime runtime;
-  StderrLog stderr_log(runtime, log->least, stderr_is_terminal() ? StderrLog::Form::text : StderrLog::Form::json);
-  DeferredLog deferred_log(stderr_log);
+  StderrLog json_log(runtime, log->least);
+  TerminalLog terminal_log(runtime, log->least);
+  const bool for_people = stderr_is_terminal();
+  LogSink& shown_log = for_people ? static_cast<LogSink&>(terminal_log) : json_log;
+  DeferredLog deferred_log(shown_log);
   const Signals signals(runtime);
   invocation.runtime = &runtime;
-  invocation.log_sink = log->deferred ? static_cast<LogSink*>(&deferred_log) : &stderr_log;
+  invocation.log_sink = log->deferred ? static_cast<LogSink*>(&deferred_log) : &shown_log;
+  invocation.terminal_log = for_people ? &terminal_log : nullptr;
   invocation.stop = signals.stop();
   const Result<int> answer = command.run(invocation);
   if (answer) deferred_log.release();

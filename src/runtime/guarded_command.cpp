@@ -71,6 +71,7 @@ GuardedCommand::GuardedCommand(const GuardedCommandOptions& options, ChildProces
                                UniqueFd output, UniqueFd errors, UniqueFd orders, UniqueFd reports)
     : output_bytes_max_(options.output_bytes_max),
       errors_bytes_max_(options.errors_bytes_max),
+      write_errors_(options.forward_errors ? options.forward_errors : &write_to_stderr),
       on_errors_(options.on_errors),
       guardian_(std::move(guardian)),
       input_(std::move(input)),
@@ -150,7 +151,7 @@ void GuardedCommand::forward_errors(bool all) {
   if (cut && !line_.empty() && line_.back() != '\n') line_ += '\n';
   const std::size_t end = line_.rfind('\n');
   if (end == std::string::npos) return;
-  write_to_stderr(std::string_view(line_).substr(0, end + 1));
+  write_errors_(std::string_view(line_).substr(0, end + 1));
   line_.erase(0, end + 1);
 }
 

@@ -20,6 +20,8 @@ struct GuardedCommandOptions {
   bool attached = false;  // the command has our own stdin, stdout and stderr: nothing is fed or collected
   std::size_t output_bytes_max = 0;
   std::size_t errors_bytes_max = 0;
+  // Gets whole lines of its stderr in place of our own stderr.
+  std::function<void(std::string_view)> forward_errors = {};
   std::function<void(std::string_view)> on_errors = {};  // gets what the command writes to stderr, as it comes
 };
 
@@ -54,7 +56,7 @@ class GuardedCommand {
   void kill_guardian();
 
   // Feeds the command, and collects what it writes, until it and all that it started have ended. What it writes to
-  // stderr goes on to ours, in whole lines. Once.
+  // stderr goes on to ours, or to `forward_errors`, in whole lines. Once.
   CommandEnd attend(std::string_view input);
 
  private:
@@ -69,6 +71,7 @@ class GuardedCommand {
 
   const std::size_t output_bytes_max_;
   const std::size_t errors_bytes_max_;
+  const std::function<void(std::string_view)> write_errors_;
   const std::function<void(std::string_view)> on_errors_;
   ChildProcess guardian_;
   UniqueFd input_;

@@ -65,6 +65,7 @@ Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run, co
   GuardedCommandOptions guarded{.guardian = options_.guardian,
                                 .output_bytes_max = kResultBytesMax,
                                 .errors_bytes_max = kErrorBytesMax,
+                                .forward_errors = options_.forward_errors,
                                 .on_errors = [run](std::string_view text) { run.log(text); }};
   if (options_.clean_env) guarded.guardian.push_back("--clean-env");
   guarded.guardian.push_back("--");

@@ -4,9 +4,11 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "handler/handler.hpp"
@@ -26,6 +28,8 @@ struct CommandOptions {
   bool clean_env = false;      // the command sees only what command_variables() names
   Duration grace{};            // between TERM and KILL at a stop; the trust deadline counts too
   bool owns_children = false;  // this process is a subreaper and has no other children than guardians
+  // Gets whole lines of what commands write to stderr in place of our own stderr.
+  std::function<void(std::string_view)> forward_errors = {};
 };
 
 // What a command finds in its environment beside, or with clean_env instead of, the inherited one. TRACEPARENT is set

@@ -35,6 +35,7 @@ struct Delivery {
   TrustDeadline trust;
   std::stop_source stop;
   NotePad notes;
+  std::optional<Duration> ran;  // how long its handler took; set before it is `returned`
 
   // What follows is guarded by the Holdings that has this delivery.
   Phase phase = Phase::waiting;

@@ -27,16 +27,20 @@ Result<TermEnd> Election::serve(const std::function<void(const Term&)>& lead, st
       serving_ = true;
     }
     const std::stop_callback step_down(term_.get_token(), [&held] { held.request_stop(); });
-    LockParts::of(locks_).log.info("term_began",
-                                   {{"name", options_.name}, {"owner", held.owner()}, {"term", held.fence()}});
+    const LockParts& parts = LockParts::of(locks_);
+    parts.log.info(
+        "term_began",
+        {{"name", options_.name}, {"owner", held.owner()}, {"place", parts.options.place}, {"term", held.fence()}});
     lead({.number = held.fence(), .stop = held.stop(), .held = held});
     {
       const std::lock_guard guard(mutex_);
       serving_ = false;
     }
-    LockParts::of(locks_).log.info(
-        "term_ended",
-        {{"name", options_.name}, {"owner", held.owner()}, {"term", held.fence()}, {"lost", held.lost()}});
+    parts.log.info("term_ended", {{"name", options_.name},
+                                  {"owner", held.owner()},
+                                  {"place", parts.options.place},
+                                  {"term", held.fence()},
+                                  {"lost", held.lost()}});
   };
   for (int failures = 0;; ++failures) {
     served = locks_.with(lock, body, stop);

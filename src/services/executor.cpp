@@ -68,10 +68,14 @@ void Executor::close() {
 void Executor::run(const DeliveryPtr& delivery) {
   const Job& job = delivery->job;
   FENCELINE_CRASH_POINT(handler_start_before);
-  context_.log.info("execution_started", {{"job", to_string(job.id)}, {"owner", context_.owner}, {"fence", job.fence}});
+  context_.log.info(
+      "execution_started",
+      {{"job", to_string(job.id)}, {"owner", context_.owner}, {"queue", job.queue}, {"fence", job.fence}});
   if (job.timeout > Duration{0}) context_.watch->notify();  // its time runs from now on
+  const Instant began = context_.runtime.now();
   RunResult result = call_handler(delivery);
   FENCELINE_CRASH_POINT(handler_exit);
+  delivery->ran = context_.runtime.now() - began;
   const Stopped stopped = why_stopped(delivery->trust, delivery->stop.get_token());
   Outcome outcome = outcome_of(std::move(result), job, stopped, context_.runtime.random());
   context_.log.info("execution_ended", {{"job", to_string(job.id)},

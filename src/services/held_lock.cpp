@@ -110,8 +110,10 @@ Result<void> HeldLock::release() {
   if (released) {
     parts_->counts.released += 1;
     parts_->will_be_free();
-    parts_->log.debug("lock_released",
-                      {{"lock", state_->resource()}, {"owner", state_->owner}, {"fence", state_->fence()}});
+    parts_->log.info("lock_released", {{"lock", state_->resource()},
+                                       {"owner", state_->owner},
+                                       {"place", parts_->options.place},
+                                       {"fence", state_->fence()}});
     return {};
   }
   if (released.error().code == Code::lost) {

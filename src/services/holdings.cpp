@@ -257,6 +257,12 @@ std::vector<Settlement> Holdings::outcomes(std::size_t most, std::size_t bytes) 
   return found;
 }
 
+DeliveryPtr Holdings::find(const Holding& holding) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = all_.find(holding);
+  return found == all_.end() ? nullptr : found->second;
+}
+
 void Holdings::settled(const Holding& holding) {
   const std::lock_guard lock(mutex_);
   all_.erase(holding);

@@ -89,6 +89,8 @@ class Holdings {
   // Outcomes to send, each job once, at most `most` and, from the second on, `bytes` of results; they stay until
   // `settled`.
   std::vector<Settlement> outcomes(std::size_t most, std::size_t bytes) const;
+  // What is held under this fence; null if nothing is.
+  DeliveryPtr find(const Holding& holding) const;
   // The store answered for it, or it was given up.
   void settled(const Holding& holding);
 

@@ -81,10 +81,11 @@ Result<HeldLock> LockClient::acquire(const LockOptions& asked, std::stop_token s
   }
   if (!state->grants.empty()) {
     parts.counts.acquired += 1;
-    parts.log.debug("lock_acquired", {{"lock", state->resource()},
-                                      {"owner", state->owner},
-                                      {"fence", state->fence()},
-                                      {"previous_owner", state->grants.front().previous_owner}});
+    parts.log.info("lock_acquired", {{"lock", state->resource()},
+                                     {"owner", state->owner},
+                                     {"place", parts.options.place},
+                                     {"fence", state->fence()},
+                                     {"previous_owner", state->grants.front().previous_owner}});
   }
   // No end is planned for its work: only a refusal of the store ends it.
   if (state->goes_on_open()) state->trust.move_to(parts.runtime.now() + kOpenFor);

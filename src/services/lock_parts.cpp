@@ -64,7 +64,11 @@ void LockParts::will_be_free() {
 
 void LockParts::log_lost(const LockState& state, const std::string& why) {
   counts.lost += 1;
-  log.warn("lock_lost", {{"lock", state.resource()}, {"owner", state.owner}, {"fence", state.fence()}, {"why", why}});
+  log.warn("lock_lost", {{"lock", state.resource()},
+                         {"owner", state.owner},
+                         {"place", options.place},
+                         {"fence", state.fence()},
+                         {"why", why}});
 }
 
 }  // namespace fenceline

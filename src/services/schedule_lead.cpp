@@ -29,7 +29,7 @@ ScheduleLead::ScheduleLead(Runtime& runtime, Log log, Store& store, std::string 
 
 void ScheduleLead::keep() {
   if (fence_ != 0 && !has()) {
-    log_.info("scheduler_follows", {{"lock", kSchedulerLock}, {"fence", fence_}});
+    log_.info("scheduler_follows", {{"lock", kSchedulerLock}, {"owner", owner_}, {"place", place_}, {"fence", fence_}});
     forget();
     next_ = Instant::min();
   }
@@ -70,8 +70,11 @@ void ScheduleLead::ask() {
   fence_ = reply->grants.front().fence;
   until_ = trusted_until(asked_at_, now, {reply->left, reply->waited}, times_);
   next_ = asked_at_ + times_.renew_after;
-  log_.info("scheduler_leads",
-            {{"lock", kSchedulerLock}, {"fence", fence_}, {"previous_owner", reply->grants.front().previous_owner}});
+  log_.info("scheduler_leads", {{"lock", kSchedulerLock},
+                                {"owner", owner_},
+                                {"place", place_},
+                                {"fence", fence_},
+                                {"previous_owner", reply->grants.front().previous_owner}});
 }
 
 void ScheduleLead::renew() {

@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "base/crash_point.hpp"
+#include "base/utc_text.hpp"
+#include "base/valid_text.hpp"
 #include "services/backoff.hpp"
 
 namespace fenceline {
 namespace {
 
 constexpr std::size_t kSettlementsInACall = 1000;
+constexpr std::size_t kLoggedErrorMost = 2000;
 constexpr std::size_t kOutcomeBytesInACall = 8 << 20;  // so that one commit of a store stays small
 
 std::int64_t WorkReport::*counter_of(OutcomeKind kind) {
@@ -20,6 +23,31 @@ std::int64_t WorkReport::*counter_of(OutcomeKind kind) {
     case OutcomeKind::given_back: return &WorkReport::given_back;
   }
   return &WorkReport::done;
+}
+
+bool ends_dead(const Job& job, const Outcome& outcome) {
+  return outcome.kind == OutcomeKind::dead ||
+         (outcome.kind == OutcomeKind::failed && job.failures + 1 >= job.attempts_max);
+}
+
+// What people ask about an outcome: where, how long, which attempt; why it failed, and what comes next.
+std::vector<LogField> how_it_ended(const Delivery& delivery, const Outcome& outcome, WallTime now) {
+  const Job& job = delivery.job;
+  std::vector<LogField> fields{{"queue", job.queue}, {"attempt", job.failures + 1}};
+  if (delivery.ran) fields.emplace_back("duration_us", delivery.ran->count());
+  if (outcome.exit_status) fields.emplace_back("exit_status", *outcome.exit_status);
+  if (outcome.kind == OutcomeKind::failed || outcome.kind == OutcomeKind::dead) {
+    const bool over = ends_dead(job, outcome);
+    fields.emplace_back("error", as_text(outcome.error, kLoggedErrorMost));
+    fields.emplace_back("attempts_max", job.attempts_max);
+    fields.emplace_back("attempts_left", over ? 0 : job.attempts_max - job.failures - 1);
+  }
+  const bool again =
+      outcome.kind == OutcomeKind::later || (outcome.kind == OutcomeKind::failed && !ends_dead(job, outcome));
+  if (!again) return fields;
+  fields.emplace_back("retry_in_us", outcome.retry_in.count());
+  fields.emplace_back("next_try", utc_text(now + outcome.retry_in));
+  return fields;
 }
 
 }  // namespace
@@ -81,11 +109,23 @@ bool Settler::send(const std::vector<Settlement>& settlements) {
 }
 
 void Settler::accepted(const Settlement& settlement) {
-  context_.count(counter_of(settlement.outcome.kind));
-  context_.log.info("job_settled", {{"job", to_string(settlement.id)},
-                                    {"owner", context_.owner},
-                                    {"fence", settlement.fence},
-                                    {"outcome", to_string(settlement.outcome.kind)}});
+  const Outcome& outcome = settlement.outcome;
+  context_.count(counter_of(outcome.kind));
+  std::vector<LogField> fields{{"job", to_string(settlement.id)},
+                               {"owner", context_.owner},
+                               {"fence", settlement.fence},
+                               {"outcome", to_string(outcome.kind)}};
+  const DeliveryPtr delivery = context_.holdings.find({settlement.id, settlement.fence});
+  if (!delivery) return context_.log.info("job_settled", std::move(fields));
+  std::vector<LogField> how = how_it_ended(*delivery, outcome, context_.runtime.wall_now());
+  fields.insert(fields.end(), how.begin(), how.end());
+  context_.log.info("job_settled", std::move(fields));
+  if (!ends_dead(delivery->job, outcome)) return;
+  context_.count(&WorkReport::dead);
+  std::vector<LogField> dead{{"job", to_string(settlement.id)}, {"owner", context_.owner}, {"fence", settlement.fence}};
+  dead.insert(dead.end(), how.begin(), how.end());
+  dead.emplace_back("why", outcome.kind == OutcomeKind::dead ? "by_its_handler" : "no_attempts_left");
+  context_.log.warn("job_dead", std::move(dead));
 }
 
 void Settler::drop(const std::vector<Settlement>& settlements) {

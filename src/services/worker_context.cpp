@@ -87,13 +87,19 @@ void WorkerContext::hint_orders() {
 void WorkerContext::log_loss(const Delivery& delivery, std::string_view why) {
   // An operator's wish is no trouble of ours.
   count(why == kRevoked ? &WorkReport::revoked : &WorkReport::lost);
-  log.warn("lease_lost",
-           {{"job", to_string(delivery.job.id)}, {"owner", owner}, {"fence", delivery.job.fence}, {"why", why}});
+  log.warn("lease_lost", {{"job", to_string(delivery.job.id)},
+                          {"owner", owner},
+                          {"queue", delivery.job.queue},
+                          {"fence", delivery.job.fence},
+                          {"why", why}});
 }
 
 void WorkerContext::log_told(const Delivery& delivery, std::string_view why) {
-  std::vector<LogField> fields{
-      {"job", to_string(delivery.job.id)}, {"owner", owner}, {"fence", delivery.job.fence}, {"why", why}};
+  std::vector<LogField> fields{{"job", to_string(delivery.job.id)},
+                               {"owner", owner},
+                               {"queue", delivery.job.queue},
+                               {"fence", delivery.job.fence},
+                               {"why", why}};
   // A worker that stops does so on a good day.
   if (why == kWorkerStops) log.info("handler_told_to_stop", std::move(fields));
   else log.warn("handler_told_to_stop", std::move(fields));

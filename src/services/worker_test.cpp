@@ -49,6 +49,48 @@ TEST_F(WorkerOnMemory, WhatAHandlerThrowsCountsAsFailed) {
   EXPECT_EQ(job(id).error, "handler threw: no paper");
 }
 
+TEST_F(WorkerOnMemory, AFailureIsLoggedWithItsReasonAndWhatComesNext) {
+  const JobId id = enqueue({.attempts_max = 3, .backoff = {1h, 1h}});
+  const WorkReport report = must(work([](const Delivered&) {
+    return RunResult{.kind = OutcomeKind::failed, .error = "exit status 3: no paper", .exit_status = 3};
+  }));
+  EXPECT_EQ(report.failed, 1);
+  EXPECT_EQ(report.dead, 0);
+  EXPECT_EQ(events.field("job_settled", "job"), to_string(id));
+  EXPECT_EQ(events.field("job_settled", "queue"), "mail");
+  EXPECT_EQ(events.field("job_settled", "outcome"), "failed");
+  EXPECT_EQ(events.field("job_settled", "error"), "exit status 3: no paper");
+  EXPECT_EQ(events.number("job_settled", "exit_status"), 3);
+  EXPECT_EQ(events.number("job_settled", "attempt"), 1);
+  EXPECT_EQ(events.number("job_settled", "attempts_max"), 3);
+  EXPECT_EQ(events.number("job_settled", "attempts_left"), 2);
+  EXPECT_GE(events.number("job_settled", "duration_us").value_or(-1), 0);
+  EXPECT_GE(events.number("job_settled", "retry_in_us").value_or(-1), 0);
+  EXPECT_EQ(events.field("job_settled", "next_try").size(), std::string("2026-11-15T10:00:00Z").size());
+  EXPECT_EQ(events.count("job_dead"), 0);
+}
+
+TEST_F(WorkerOnMemory, AJobThatDiesIsAWarningOfItsOwn) {
+  enqueue(1, 1);
+  enqueue(1, 5);
+  const WorkReport report = must(work([](const Delivered& run) {
+    return run.job.attempts_max == 1 ? RunResult{.kind = OutcomeKind::failed, .error = "last"}
+                                     : RunResult{.kind = OutcomeKind::dead, .error = "at once"};
+  }));
+  EXPECT_EQ(report.failed, 2);
+  EXPECT_EQ(report.dead, 2);
+  EXPECT_EQ(events.count("job_settled"), 2);
+  ASSERT_EQ(events.count("job_dead"), 2);
+  std::map<std::string, std::string> why;
+  for (const LogEvent& event : events.all("job_dead")) {
+    EXPECT_EQ(event.level, Level::warn);
+    why[EventList::text_of(event, "error")] = EventList::text_of(event, "why");
+  }
+  EXPECT_EQ(why["last"], "no_attempts_left");
+  EXPECT_EQ(why["at once"], "by_its_handler");
+  EXPECT_EQ(events.number("job_dead", "attempts_left"), 0);
+}
+
 TEST_F(WorkerOnMemory, TellsHowManyJobsLieAheadAtTheEndOfADrain) {
   enqueue(1);
   const WorkReport report = must(work([](const Delivered&) { return RunResult{.kind = OutcomeKind::later}; }));

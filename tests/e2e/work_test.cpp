@@ -5,19 +5,11 @@
 #include <functional>
 #include <memory>
 #include <set>
-#include <sstream>
 
-#include "program.hpp"
+#include "jobs.hpp"
 
 namespace fenceline::e2e {
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 void enqueue_for_work(const Workplace& place, int count, const std::string& payload = "null") {
   std::string lines;
@@ -126,6 +118,55 @@ TEST(Work, AGracefulStopLetsACommandFinishInTime) {
   worker->signal(SIGTERM);
   EXPECT_EQ(worker->wait().status, 0);
   EXPECT_EQ(place.jobs()[0]["state"], "done");
+}
+
+TEST(Work, FailOnDeadIsStatus1IfAJobDied) {
+  const Workplace place;
+  const auto drain = [&](const std::string& status, bool asked) {
+    EXPECT_EQ(place.fenceline({"enqueue", "q", "--payload", status, "--max-attempts", "1"}).status, 0);
+    Words words{"work", "q", "--drain", "--json"};
+    if (asked) words.push_back("--fail-on-dead");
+    return place.fenceline(joined(words, {"--", "sh", "-c", "read s; exit $s"}));
+  };
+  EXPECT_EQ(drain("0", true).status, 0);
+  EXPECT_EQ(drain("65", false).status, 0);
+  const Ended died = drain("3", true);
+  EXPECT_EQ(died.status, 1) << died.err;
+  EXPECT_EQ(Json::parse(died.out)["dead"], 1);
+  EXPECT_EQ(last_event(died.err, "job_dead")["level"], "warn");
+  EXPECT_EQ(last_event(died.err, "job_dead")["exit_status"], 3);
+  EXPECT_EQ(drain("65", true).status, 1);
+}
+
+// timeout(1) signals the program, and then its group, which it is in.
+TEST(Work, TimeoutStopsItGracefully) {
+  const Workplace place;
+  enqueue(place);
+  const Ended ended = place.run(
+      {"timeout", "1", program(), "work", "q", "--", "sh", "-c", "echo > ran; sleep 2; echo whole; echo >> ended"});
+  EXPECT_EQ(ended.status, 124) << ended.err;
+  EXPECT_FALSE(Workplace::read(place.file("ended")).empty()) << ended.err;
+  EXPECT_EQ(place.jobs()[0]["state"], "done") << ended.err;
+  EXPECT_EQ(last_event(ended.err, "worker_exit")["status"], "success");
+}
+
+TEST(Work, ASecondSignalEndsItAtOnceOnlyHalfASecondAfterTheFirst) {
+  const Workplace place;
+  enqueue(place);
+  const auto worker = place.start({"work", "q", "--ttl", "60s", "--", "sh", "-c", "echo > ran; sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return !Workplace::read(place.file("ran")).empty(); }));
+  for (int i = 0; i < 5; ++i) worker->signal(SIGTERM);
+  EXPECT_TRUE(eventually([&] { return has(worker->err(), "worker_draining"); }));
+  const auto is_over = [&] {
+    const std::string stat = Workplace::read("/proc/" + std::to_string(worker->pid()) + "/stat");
+    return stat.empty() || has(stat, ") Z ");
+  };
+  EXPECT_FALSE(is_over());
+  EXPECT_TRUE(eventually([&] {
+    worker->signal(SIGTERM);
+    return is_over();
+  }));
+  EXPECT_EQ(worker->wait().status, 143);
 }
 
 TEST(Work, AJobOfAKilledWorkerIsTakenOverUnderALargerFence) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -142,6 +143,27 @@ class EventList final : public LogSink {
       }
     }
     return value;
+  }
+  std::optional<std::int64_t> number(const std::string& name, const std::string& key) const {
+    std::optional<std::int64_t> value;
+    for (const LogEvent& event : all(name)) {
+      for (const LogField& f : event.fields) {
+        if (f.key == key && std::holds_alternative<std::int64_t>(f.value)) value = std::get<std::int64_t>(f.value);
+      }
+    }
+    return value;
+  }
+  std::vector<LogEvent> all(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<LogEvent> found;
+    std::ranges::copy_if(events_, std::back_inserter(found), [&](const LogEvent& e) { return e.name == name; });
+    return found;
+  }
+  static std::string text_of(const LogEvent& event, const std::string& key) {
+    for (const LogField& f : event.fields) {
+      if (f.key == key && std::holds_alternative<std::string>(f.value)) return std::get<std::string>(f.value);
+    }
+    return "";
   }
 
  private:

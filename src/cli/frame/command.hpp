@@ -55,6 +55,7 @@ struct Setting {
 };
 
 class Invocation;
+class TerminalLog;
 
 struct CommandSpec {
   std::string name;       // "enqueue", "job show"
@@ -100,7 +101,8 @@ class Invocation {
 
   Runtime* runtime = nullptr;
   LogSink* log_sink = nullptr;
-  std::stop_token stop;  // Ctrl-C and SIGTERM
+  TerminalLog* terminal_log = nullptr;  // if people read the log at a terminal
+  std::stop_token stop;                 // Ctrl-C and SIGTERM
 
   bool has(std::string_view option) const;
   std::optional<std::string> value(std::string_view option) const;  // the last one given

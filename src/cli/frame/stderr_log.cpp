@@ -22,7 +22,7 @@ struct ShowValue {
 }  // namespace
 
 std::string format_log_text(const LogEvent& event, WallTime time) {
-  std::string out = format_time(time).substr(11, 8) + " " + std::string(to_string(event.level)) + " " + event.name;
+  std::string out = local_clock(time) + " " + std::string(to_string(event.level)) + " " + event.name;
   for (const LogField& field : event.fields) out += " " + field.key + "=" + std::visit(ShowValue{}, field.value);
   return out;
 }
@@ -30,8 +30,7 @@ std::string format_log_text(const LogEvent& event, WallTime time) {
 void StderrLog::write(const LogEvent& event) {
   if (event.level < least_) return;
   const WallTime now = clock_.wall_now();
-  std::string line = form_ == Form::json ? format_log_line(event, format_time(now)) : format_log_text(event, now);
-  line += '\n';
+  const std::string line = format_log_line(event, format_time(now)) + "\n";
   // One write a line: several threads and processes share a stderr, and a line must not be torn.
   std::string_view left = line;
   while (!left.empty()) {

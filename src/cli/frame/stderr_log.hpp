@@ -1,4 +1,4 @@
-// Where log events of the program go: stderr, one JSON object a line; short text if a person reads it.
+// Where log events of the program go if nobody reads them at a terminal: stderr, one JSON object a line.
 #pragma once
 
 #include <mutex>
@@ -12,16 +12,14 @@ namespace fenceline::cli {
 
 class StderrLog final : public LogSink {
  public:
-  enum class Form { json, text };
   // Events below `least` are dropped. The clock must outlive the sink.
-  StderrLog(const Clock& clock, Level least, Form form) : clock_(clock), least_(least), form_(form) {}
+  StderrLog(const Clock& clock, Level least) : clock_(clock), least_(least) {}
 
   void write(const LogEvent& event) override;
 
  private:
   const Clock& clock_;
   const Level least_;
-  const Form form_;
 };
 
 // Keeps events back. For a command that gives one answer: if that is an error, its line says it all.

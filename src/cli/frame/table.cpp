@@ -16,17 +16,6 @@ constexpr int kNarrowest = 8;  // a column is not cut below it: an overlong line
 constexpr int kRoomy =
     100;  // from here on spare columns are shown; not by what the rows hold, which differs from page to page
 
-std::string_view colour_of(Tone tone) {
-  switch (tone) {
-    case Tone::plain: return "";
-    case Tone::good: return "\x1b[32m";
-    case Tone::warning: return "\x1b[33m";
-    case Tone::bad: return "\x1b[31m";
-    case Tone::faint: return "\x1b[2m";
-  }
-  return "";
-}
-
 // Takes from the widest column that may be cut, one character at a time, until the line fits.
 void shrink(std::vector<int>& widths, const std::vector<bool>& whole, int width) {
   const auto line = [&] {
@@ -59,6 +48,17 @@ std::string escaped(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view colour_of(Tone tone) {
+  switch (tone) {
+    case Tone::plain: return "";
+    case Tone::good: return "\x1b[32m";
+    case Tone::warning: return "\x1b[33m";
+    case Tone::bad: return "\x1b[31m";
+    case Tone::faint: return "\x1b[2m";
+  }
+  return "";
+}
 
 std::string render_columns(const Table& table, int width, bool colour, bool header) {
   std::vector<std::size_t> shown;

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fenceline::cli {
 
 enum class Tone { plain, good, warning, bad, faint };
+
+// What turns a terminal's colour on; empty for plain.
+std::string_view colour_of(Tone tone);
 
 struct Cell {
   Cell(std::string shown, Tone how = Tone::plain) : text(std::move(shown)), tone(how) {}

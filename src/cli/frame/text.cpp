@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <sstream>
 
 #include "base/duration_text.hpp"
@@ -29,6 +30,14 @@ std::string short_time(WallTime time, WallTime now) {
   if (whole.substr(0, 10) == today.substr(0, 10)) return whole.substr(11, 8) + "Z";
   if (whole.substr(0, 4) == today.substr(0, 4)) return whole.substr(5, 5) + " " + whole.substr(11, 5) + "Z";
   return whole.substr(0, 10);
+}
+
+std::string local_clock(WallTime time) {
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+  std::tm shown{};
+  std::array<char, 16> text{};
+  if (::localtime_r(&seconds, &shown) != nullptr) std::strftime(text.data(), text.size(), "%H:%M:%S", &shown);
+  return text.data();
 }
 
 std::string printable(std::string_view text, std::size_t most) {

@@ -15,6 +15,9 @@ std::string format_time(WallTime time);
 // For a column of a table: "10:00:00Z" if it is of today, "11-15 10:00Z" if of this year, else "2025-11-15".
 std::string short_time(WallTime time, WallTime now);
 
+// "21:51:03" in the time zone of this machine: for lines that people watch.
+std::string local_clock(WallTime time);
+
 // Safe on a terminal and on one line: control characters and invalid UTF-8 become '?'; cut, with "...", after
 // `most` characters (0: never).
 std::string printable(std::string_view text, std::size_t most = 0);

@@ -12,6 +12,7 @@
 #include "cli/frame/place.hpp"
 #include "cli/frame/schedule_settings.hpp"
 #include "cli/frame/service.hpp"
+#include "cli/frame/terminal_log.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/frame/trace_settings.hpp"
 #include "cli/frame/work_options.hpp"
@@ -88,6 +89,7 @@ std::string work_as_json(const WorkReport& report) {
   add("takeovers", report.takeovers);
   add("done", report.done);
   add("failed", report.failed);
+  add("dead", report.dead);
   add("later", report.later);
   add("given_back", report.given_back);
   add("refused", report.refused);
@@ -105,6 +107,7 @@ std::string work_as_words(const WorkReport& report, bool drained) {
   const auto add = [&](std::int64_t number, std::string_view what) {
     if (number > 0) text += ", " + std::to_string(number) + " " + std::string(what);
   };
+  add(report.dead, "dead");
   add(report.later, "to be retried later");
   add(report.given_back, "returned to the queue");
   add(report.takeovers, "taken over");
@@ -177,10 +180,20 @@ Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
   }
 }
 
+// What commands write to stderr, above the last line of a terminal.
+std::function<void(std::string_view)> forward_to(TerminalLog* log) {
+  if (log == nullptr) return {};
+  return [log](std::string_view lines) { log->pass_on(lines); };
+}
+
 Result<int> run_work(Invocation& invocation) {
   if (invocation.command.empty())
     return std::unexpected(usage_error("no command was given; write it after --: fenceline work QUEUE -- CMD ARG..."));
-  if (is_tracker_url(invocation.store_url)) return work_on_tracker(invocation);
+  if (is_tracker_url(invocation.store_url)) {
+    if (invocation.has("--fail-on-dead"))
+      return std::unexpected(usage_error("--fail-on-dead is for stores of jobs; an issue tracker has no dead jobs"));
+    return work_on_tracker(invocation);
+  }
   if (invocation.has("--webhook"))
     return std::unexpected(usage_error(
         "--webhook works only with GitHub as an issue tracker; other stores notify their workers themselves"));
@@ -215,7 +228,8 @@ Result<int> run_work(Invocation& invocation) {
                                                .ends = *ends,
                                                .clean_env = invocation.has("--clean-env"),
                                                .grace = LeaseTimes::of(options->ttl).grace,
-                                               .owns_children = become_subreaper()});
+                                               .owns_children = become_subreaper(),
+                                               .forward_errors = forward_to(invocation.terminal_log)});
   MakeCheck make_check;
   if (invocation.has("--run-checks")) {
     make_check = [&](const StageSpec& stage) -> std::unique_ptr<Handler> {
@@ -226,12 +240,15 @@ Result<int> run_work(Invocation& invocation) {
   ServiceStore service_store(service, **session);
   ServiceHandler service_handler(chain.outermost());
   const Task attending = service.attend([&] { return service_store.describe(); });
+  Task live_line;
+  if (invocation.terminal_log != nullptr) live_line = invocation.terminal_log->keep_live_line(*invocation.runtime);
   const Result<WorkReport> report = work_stages(service.runtime(), session->log(), service_store, service_handler,
                                                 *options, std::move(make_check), invocation.stop);
+  live_line = {};
   if (!report) return std::unexpected(report.error());
   if (invocation.json) print_line(work_as_json(*report));
   tell(work_as_words(*report, options->drain && !invocation.stop.stop_requested()));
-  return kExitOk;
+  return invocation.has("--fail-on-dead") && report->dead > 0 ? kExitFound : kExitOk;
 }
 
 }  // namespace
@@ -249,6 +266,7 @@ CommandSpec work_command() {
                    "length of a lease, renewed while a command runs: 1s to 24h; default from the stage, or 30s"},
                   {"--drain", "",
                    "exit when no job is running anywhere and none can be claimed now; schedules do not keep it alive"},
+                  {"--fail-on-dead", "", "exit with 1 if a job died in this run"},
                   history_option(),
                   {"--drain-timeout", "DURATION",
                    "how long running commands may take to finish when the worker stops; default 30s"},
@@ -293,7 +311,8 @@ CommandSpec work_command() {
               "claim no more jobs, wait for running commands (--drain-timeout), send them TERM, exit with 0; a job "
               "whose command was ended this way is retried and not counted as a failure, whatever --on says"},
              {"a second one",
-              "exit at once: running commands are killed, and their jobs are taken over when their leases expire"}}}},
+              "at least 0.5s later: exit at once; running commands are killed, and their jobs are taken over when "
+              "their leases expire"}}}},
       .examples = {{"fenceline work mail -- ./send-mail", "run until a signal"},
                    {"fenceline work mail print --drain --concurrency 4 -- ./handle --verbose",
                     "exit when both queues are empty"},

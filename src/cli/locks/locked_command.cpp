@@ -186,7 +186,7 @@ void record_ended(const Session& session, const HeldLock& held, bool lost) {
 LockLog::LockLog(const Invocation& invocation) : sink_(&null_log_sink()) {
   if (from_environment("FENCELINE_LOG")) sink_ = invocation.log_sink;
   if (!invocation.json) return;
-  own_ = std::make_unique<StderrLog>(*invocation.runtime, Level::info, StderrLog::Form::json);
+  own_ = std::make_unique<StderrLog>(*invocation.runtime, Level::info);
   sink_ = own_.get();
 }
 
