@@ -29,6 +29,7 @@ class StoreConformance : public testing::TestWithParam<OpenHarness> {
   void let_time_pass(Duration duration) { harness_->let_time_pass(duration); }
   WallTime wall() { return harness_->wall(); }
   void set_wall(WallTime to) { harness_->set_wall(to); }
+  bool set_server_clock(Duration by) { return harness_->set_server_clock(by); }
   bool reopen() { return harness_->reopen(); }
 
   JobId new_id();
@@ -146,6 +147,14 @@ class LockConformance : public StoreConformance {
   std::uint64_t last_try_ = 0;
 };
 
+// The server's clock, by which leases run, was an hour ahead, and comes back.
+class ClockConformance : public LockConformance {
+ protected:
+  // False: nobody can set the clock of this store's leases.
+  bool clock_goes_ahead() { return set_server_clock(std::chrono::hours{1}); }
+  void clock_comes_back() { set_server_clock(-std::chrono::hours{1}); }
+};
+
 // Unless told otherwise everything is about a schedule `s`, which has a tick each minute. Minutes count from the
 // store's clock as it was when one was first spoken of.
 class ScheduleConformance : public StoreConformance {
@@ -244,6 +253,7 @@ class PipelineConformance : public EffectConformance {
   FENCELINE_CONFORMANCE_SUITE(name, RegistryConformance, open);  \
   FENCELINE_CONFORMANCE_SUITE(name, EffectConformance, open);    \
   FENCELINE_CONFORMANCE_SUITE(name, LockConformance, open);      \
+  FENCELINE_CONFORMANCE_SUITE(name, ClockConformance, open);     \
   FENCELINE_CONFORMANCE_SUITE(name, ScheduleConformance, open);  \
   FENCELINE_CONFORMANCE_SUITE(name, PipelineConformance, open);  \
   FENCELINE_CONFORMANCE_SUITE(name, TrailConformance, open)

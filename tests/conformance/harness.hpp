@@ -17,6 +17,8 @@ class StoreHarness {
   // The store's wall clock, and someone who sets it. Leases do not notice.
   virtual WallTime wall() = 0;
   virtual void set_wall(WallTime to) = 0;
+  // Someone sets the server's clock, by which leases run too. False: leases run on a clock that nobody can set.
+  virtual bool set_server_clock(Duration) { return false; }
   // Closes the store and opens it again, as another process would. False: it keeps nothing.
   virtual bool reopen() { return false; }
 };

@@ -20,6 +20,8 @@ class ManualClock final : public Clock {
   }
   // Someone sets the wall clock; leases do not notice.
   void set_wall(WallTime to) { wall_ = to.time_since_epoch().count(); }
+  // Someone sets a server's clock: leases run on it too.
+  void set_server_clock(Duration by) { advance(by); }
   void reboot(std::string boot_id) {
     boot_id_ = std::move(boot_id);
     now_ = 1'000'000;

@@ -39,7 +39,7 @@ Result<void> MemoryStore::check_fences_left(Space& space, const ActRequest& requ
 }
 
 void MemoryStore::revoke(Space& space, Entry& entry, AttemptEnd end, const Now& now) {
-  entry.revoked = Revoked{entry.job.fence, entry.job.owner, entry.lease_end};
+  entry.revoked = Revoked{entry.job.fence, entry.job.owner, entry.lease_end, entry.ttl};
   entry.job.fence = minted(space, entry, now).value();
   entry.job.owner.clear();
   end_attempt(entry, end, {}, now);

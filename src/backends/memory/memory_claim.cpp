@@ -71,7 +71,8 @@ std::vector<ClaimedJob> MemoryStore::still_held(const Space& space, const ClaimR
     const bool same_grant = entry.job.state == JobState::running && entry.job.fence == granted.holding.fence &&
                             entry.job.owner == request.owner;
     if (!same_grant || expired(entry, now)) continue;
-    held.push_back({shown(entry, now), entry.lease_end - now.lease, granted.forced, granted.previous_owner});
+    held.push_back({shown(entry, now), brought_back(entry.lease_end, entry.ttl, now) - now.lease, granted.forced,
+                    granted.previous_owner});
   }
   return held;
 }
@@ -144,6 +145,7 @@ Result<void> MemoryStore::grant(Space& space, const ClaimRequest& request, const
     entry->job.owner = request.owner;
     entry->job.deliveries += 1;
     entry->lease_end = now.lease + request.ttl;
+    entry->ttl = request.ttl;
     entry->request = request.request;
     begin_attempt(*entry, now);
     claimed.job = shown(*entry, now);
@@ -159,6 +161,8 @@ Result<ClaimReply> MemoryStore::claim(const ClaimRequest& request) {
   const Now now = this->now();
   Space& space = spaces_[request.ns];
   std::erase_if(space.claims, [&](const auto& claim) { return claim.second.end <= now.lease; });
+
+  bring_leases_back(space, request, now);
 
   ClaimReply reply;
   const std::pair key{request.owner, request.request};

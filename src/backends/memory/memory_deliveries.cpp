@@ -59,8 +59,12 @@ Result<ExtendReply> MemoryStore::extend(const ExtendRequest& request) {
       else if (entry->job.state != JobState::running) reason = Reason::settled;
       else if (expired(*entry, now)) reason = Reason::expired;
     }
-    if (reason == Reason::none) entry->lease_end = now.lease + request.ttl;
-    else reply.refused.push_back({holding.id, holding.fence, entry ? entry->job.fence : 0, reason});
+    if (reason != Reason::none) {
+      reply.refused.push_back({holding.id, holding.fence, entry ? entry->job.fence : 0, reason});
+      continue;
+    }
+    entry->lease_end = now.lease + request.ttl;
+    entry->ttl = request.ttl;
   }
   return reply;
 }

@@ -43,7 +43,7 @@ bool MemoryStore::has_doubt(const Entry& entry, const Now& now) {
 
 void MemoryStore::hold(Space& space, Entry& entry, Effect& effect, const Now& now, Changes& changes) {
   effect.held = true;
-  entry.revoked = Revoked{entry.job.fence, entry.job.owner, entry.lease_end};
+  entry.revoked = Revoked{entry.job.fence, entry.job.owner, entry.lease_end, entry.ttl};
   changes.orders = true;
   entry.job = held_for_effect(entry.job);
   end_attempt(entry, AttemptEnd::held, {}, now);

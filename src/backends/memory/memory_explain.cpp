@@ -81,7 +81,8 @@ Result<std::optional<JobFacts>> MemoryStore::facts(const std::string& ns, const 
   } else {
     facts.must_run_alone = must_run_alone_now(*entry, now);
   }
-  if (keeps_slot(*entry, now)) facts.slot_left = entry->revoked->lease_end - now.lease;
+  if (keeps_slot(*entry, now))
+    facts.slot_left = brought_back(entry->revoked->lease_end, entry->revoked->ttl, now) - now.lease;
   std::vector<const WorkerRow*> quiet;
   for (const auto& [owner, row] : space->workers) {
     const WorkerReport& report = row.report;

@@ -24,6 +24,27 @@ bool MemoryStore::is_held(const Lock& lock, const Now& now) {
   return std::ranges::any_of(lock.holders, [&](const Holder& holder) { return is_alive(holder, now); });
 }
 
+MemoryStore::Lock MemoryStore::brought_back(Lock lock, const Now& now) {
+  if (lock.bar_length > Duration{0}) lock.bar = brought_back(lock.bar, lock.bar_length, now);
+  lock.freed_at = std::min(lock.freed_at, now.lease);
+  for (Holder& holder : lock.holders) {
+    holder.lease_end = brought_back(holder.lease_end, holder.ttl, now);
+    holder.known_until = brought_back(holder.known_until, 2 * holder.ttl, now);
+  }
+  return lock;
+}
+
+void MemoryStore::bring_locks_back(Space& space, const AcquireRequest& request, const Now& now) {
+  for (auto& [resource, lock] : space.locks) {
+    if (std::ranges::binary_search(request.names, resource.substr(0, resource.find('#'))))
+      lock = brought_back(std::move(lock), now);
+  }
+  for (auto& [place, queuer] : space.lock_queue) {
+    if (std::ranges::binary_search(request.names, queuer.name))
+      queuer.seen_until = brought_back(queuer.seen_until, kLockWaiterKeptFor, now);
+  }
+}
+
 Instant MemoryStore::free_from(const Lock* lock) {
   if (!lock) return Instant::min();
   Instant from = std::max(lock->bar, lock->freed_at);
@@ -154,7 +175,8 @@ std::int64_t MemoryStore::tidy_locks(Space& space, int limit, bool& more, const 
   std::set<std::string> waited_for;
   for (const auto& [place, queuer] : space.lock_queue) waited_for.insert(queuer.name);
   std::vector<std::pair<Instant, std::string>> over;
-  for (const auto& [resource, lock] : space.locks) {
+  for (auto& [resource, lock] : space.locks) {
+    lock = brought_back(std::move(lock), now);
     const Instant from = free_from(&lock);
     if (from + kFreeLockKeptFor <= now.lease && !waited_for.contains(resource.substr(0, resource.find('#'))))
       over.emplace_back(from, resource);

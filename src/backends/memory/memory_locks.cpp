@@ -67,12 +67,12 @@ LockGrant MemoryStore::grant_lock(Lock& lock, const AcquireRequest& request, con
                 .delay = request.delay,
                 .break_request = lock.break_request,
                 .broken = lock.broken};
-    if (request.to_its_end) lock.bar = now.lease + request.ttl;
-    if (request.hold_at_least > Duration{0}) lock.bar = now.lease + request.hold_at_least;
+    lock.bar_length = request.to_its_end ? request.ttl : request.hold_at_least;
+    if (lock.bar_length > Duration{0}) lock.bar = now.lease + lock.bar_length;
   }
   lock.pattern = request.pattern;
   std::erase_if(lock.holders, [&](const Holder& holder) { return holder.known_until <= now.lease; });
-  lock.holders.push_back({request.owner, request.request, request.place, grant.previous_owner, now.wall,
+  lock.holders.push_back({request.owner, request.request, request.place, grant.previous_owner, now.wall, request.ttl,
                           now.lease + request.ttl, now.lease + 2 * request.ttl});
   return grant;
 }
@@ -82,6 +82,7 @@ Result<AcquireReply> MemoryStore::acquire(const AcquireRequest& request) {
   const std::lock_guard guard(mutex_);
   const Now now = this->now();
   Space& space = spaces_[request.ns];
+  bring_locks_back(space, request, now);
   const auto withdrawn = space.withdrawn.find({request.owner, request.request});
   if (withdrawn != space.withdrawn.end() && withdrawn->second > now.lease)
     return fail(Code::refused, "this request was withdrawn; ask again with a new request");
@@ -136,6 +137,7 @@ Result<RenewReply> MemoryStore::renew(const RenewRequest& request) {
     if (reason == Reason::none) {
       Holder& holder = *find_holder(*lock, sent.owner);
       if (is_alive(holder, now)) {
+        holder.ttl = request.ttl;
         holder.lease_end = now.lease + request.ttl;
         holder.known_until = now.lease + 2 * request.ttl;
         continue;
@@ -200,7 +202,8 @@ Result<void> MemoryStore::withdraw(const WithdrawRequest& request) {
   return {};
 }
 
-LockRow MemoryStore::shown(const Space& space, const std::string& resource, const Lock& lock, const Now& now) {
+LockRow MemoryStore::shown(const Space& space, const std::string& resource, const Lock& kept, const Now& now) {
+  const Lock lock = brought_back(kept, now);
   LockRow row{.resource = resource, .fence = lock.fence, .mode = lock.mode, .pattern = lock.pattern};
   for (const Holder& holder : lock.holders) {
     if (!holder.released)

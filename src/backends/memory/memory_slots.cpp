@@ -6,6 +6,14 @@
 
 namespace fenceline {
 
+void MemoryStore::bring_leases_back(Space& space, const ClaimRequest& request, const Now& now) {
+  for (auto& [id, entry] : space.jobs) {
+    if (std::ranges::find(request.queues, entry.job.queue) == request.queues.end()) continue;
+    if (entry.job.state == JobState::running) entry.lease_end = brought_back(entry.lease_end, entry.ttl, now);
+    if (entry.revoked) entry.revoked->lease_end = brought_back(entry.revoked->lease_end, entry.revoked->ttl, now);
+  }
+}
+
 bool MemoryStore::expired(const Entry& entry, const Now& now) {
   return entry.job.state == JobState::running && entry.lease_end <= now.lease;
 }

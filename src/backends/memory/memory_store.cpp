@@ -73,7 +73,7 @@ MemoryStore::Space* MemoryStore::find_space(const std::string& ns) {
 
 Job MemoryStore::shown(const Entry& entry, const Now& now) {
   Job job = entry.job;
-  if (job.state == JobState::running) job.lease_left = entry.lease_end - now.lease;
+  if (job.state == JobState::running) job.lease_left = brought_back(entry.lease_end, entry.ttl, now) - now.lease;
   return job;
 }
 

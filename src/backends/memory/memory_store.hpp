@@ -5,6 +5,7 @@
 // One mutex guards everything and is never held across a callback. No call blocks or yields.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -114,6 +115,7 @@ class MemoryStore final : public Store {
     Fence fence = 0;
     std::string owner;
     Instant lease_end{};
+    Duration ttl{0};  // of that lease
   };
   struct NumberedChunk {
     std::int64_t number = 0;  // from 1, in the order in which they came
@@ -135,6 +137,7 @@ class MemoryStore final : public Store {
     std::int64_t order = 0;        // of enqueue
     std::int64_t group_order = 0;  // its place in its group
     Instant lease_end{};           // while running
+    Duration ttl{0};               // as its lease was last granted or renewed
     std::string request;           // of the last grant
     std::optional<Revoked> revoked;
     std::string last_act;           // request of the last cancel or retry that was answered ok
@@ -172,6 +175,7 @@ class MemoryStore final : public Store {
     std::string place;
     std::string previous_owner;  // as its grant said
     WallTime granted_at;
+    Duration ttl{0};  // as its lease was last granted or renewed
     Instant lease_end{};
     Instant known_until{};  // of a shared phase
     bool released = false;  // by itself or by a break
@@ -183,6 +187,7 @@ class MemoryStore final : public Store {
     bool to_its_end = false;
     std::string pattern;
     Duration delay{0};
+    Duration bar_length{0};
     Instant bar = Instant::min();       // not granted before
     Instant freed_at = Instant::min();  // the last release or break of the phase
     std::vector<Holder> holders;        // of the phase, in the order of their grants
@@ -258,6 +263,12 @@ class MemoryStore final : public Store {
   static Entry* find_job(Space& space, const JobId& id);
 
   // Slots (memory_slots.cpp).
+  // After the clock that leases run on was ahead and came back: what ends later than it is long ends after its own
+  // length from now on (L3).
+  static Instant brought_back(Instant end, Duration length, const Now& now) {
+    return std::min(end, now.lease + length);
+  }
+  static void bring_leases_back(Space& space, const ClaimRequest& request, const Now& now);
   static bool expired(const Entry& entry, const Now& now);
   static bool due(const Entry& entry, const Now& now);
   static bool keeps_slot(const Entry& entry, const Now& now);  // after it was revoked
@@ -323,6 +334,9 @@ class MemoryStore final : public Store {
     return !holder.released && holder.lease_end > now.lease;
   }
   static bool is_held(const Lock& lock, const Now& now);
+  // As bring_leases_back, of a lock.
+  static Lock brought_back(Lock lock, const Now& now);
+  static void bring_locks_back(Space& space, const AcquireRequest& request, const Now& now);
   static Instant free_from(const Lock* lock);
   // Names that somebody has, or waits for.
   static std::set<std::string> locks_in_use(const Space& space, const Now& now);

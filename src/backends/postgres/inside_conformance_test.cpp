@@ -216,6 +216,10 @@ class InsideHarness final : public StoreHarness {
   void let_time_pass(Duration duration) override { clock_.advance(duration); }
   WallTime wall() override { return clock_.wall_now(); }
   void set_wall(WallTime to) override { clock_.set_wall(to); }
+  bool set_server_clock(Duration by) override {
+    clock_.set_server_clock(by);
+    return true;
+  }
   bool reopen() override {
     store_.reset();
     inner_.reset();

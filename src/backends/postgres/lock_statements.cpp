@@ -44,8 +44,9 @@ Statement acquire_one_lock(const std::string& schema, bool by_hand) {
                             kFenceEnd + "), 0, " + now.wall + "))";
   return Statement("update " + in + "lock l set fence = " + fence +
                    ", ended = l.fence, released = false, to_its_end = $7, lease_end = " + now.lease +
-                   " + $5, bar = coalesce(" + now.lease + " + $6, " + kNever + "), freed_at = " + kNever +
-                   ", delay = $8, free_at = " + now.lease + " + greatest($5 + $8, $6), granted_at = " + now.wall +
+                   " + $5, ttl = $5, hold = coalesce($6, 0), read_at = " + now.lease + ", bar = coalesce(" + now.lease +
+                   " + $6, " + kNever + "), freed_at = " + kNever + ", delay = $8, free_at = " + now.lease +
+                   " + greatest($5 + $8, $6), granted_at = " + now.wall +
                    ", owner = $3, request = $4, pattern = $9, place = $10, previous = case when not l.released then "
                    "l.owner end, unclean = l.unclean or not l.released" +
                    where_plain(in, now) + "(l.free_at <= " + now.lease + " or l.released and l.bar <= " + now.lease +

@@ -24,6 +24,10 @@ class PostgresHarness final : public StoreHarness {
   void let_time_pass(Duration duration) override { clock_.advance(duration); }
   WallTime wall() override { return clock_.wall_now(); }
   void set_wall(WallTime to) override { clock_.set_wall(to); }
+  bool set_server_clock(Duration by) override {
+    clock_.set_server_clock(by);
+    return true;
+  }
   bool reopen() override {
     store_.reset();
     store_ = HandMovedSchema::shared().open(runtime_, clock_);

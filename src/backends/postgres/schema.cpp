@@ -45,7 +45,8 @@ struct Added {
   std::string_view what;
 };
 constexpr std::array kAdded{Added{"12_lock_tables.sql", "locks"}, Added{"14_schedule_tables.sql", "schedules"},
-                            Added{"16_pipeline_tables.sql", "pipelines"}};
+                            Added{"16_pipeline_tables.sql", "pipelines"},
+                            Added{"17_lease_tables.sql", "lengths of leases"}};
 
 std::size_t place_in_added(std::string_view file) {
   return static_cast<std::size_t>(std::ranges::find(kAdded, file, &Added::file) - kAdded.begin());

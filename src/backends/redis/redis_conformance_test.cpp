@@ -30,6 +30,10 @@ class RedisHarness final : public StoreHarness {
   void let_time_pass(Duration duration) override { clock_.advance(duration); }
   WallTime wall() override { return clock_.wall_now(); }
   void set_wall(WallTime to) override { clock_.set_wall(to); }
+  bool set_server_clock(Duration by) override {
+    clock_.set_server_clock(by);
+    return true;
+  }
   bool reopen() override {
     store_.reset();
     store_ = keys_moved_by_hand().open(runtime_, clock_);

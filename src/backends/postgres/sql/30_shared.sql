@@ -218,7 +218,7 @@ create function shown_job(j job, lease bigint, with_payload boolean) returns jso
     'id', j.id, 'seq', j.seq, 'queue', q.name, 'stage', q.stage,
     'state', case when j.lease_end is not null then 1 when j.blocked & 1 = 1 then 2 else 0 end,
     'priority', -j.rank, 'attempts_max', j.attempts_max, 'created_at', j.created_at, 'run_at', j.run_at, 'fence', j.fence, 'owner', o.name,
-    'lease_left', j.lease_end - lease, 'deliveries', j.deliveries, 'failures', j.failures, 'losses', j.losses, 'losses_in_row', j.losses_in_row,
+    'lease_left', case when j.lease_end is not null then least(j.lease_end - lease, j.ttl) end, 'deliveries', j.deliveries, 'failures', j.failures, 'losses', j.losses, 'losses_in_row', j.losses_in_row,
     'laters', j.laters, 'last_outcome', j.last_outcome, 'exit_status', j.exit_status, 'percent', j.percent, 'word', j.word,
     'error', encode(j.error, 'hex'), 'extras', j.extras, 'payload', case when with_payload then j.payload end))
   from queue q left join owner o on o.id = j.owner_id where q.id = j.queue_id;

@@ -118,6 +118,18 @@ begin
   end loop;
 end $$;
 
+-- Kept slots that end later than they are long: the server's clock was ahead and came back. They end after their own length now, and the home is looked at then.
+create function bring_slots_back(home_ int) returns void language plpgsql as $$
+declare
+  lease bigint := (clock()).lease;  -- read after the slots were written: only a clock that was set back shows less than they say
+  s slot;
+begin
+  for s in select * from slot x where x.home_id = home_ and x.lease_end - x.ttl > lease order by x.lease_end - x.ttl limit 1000 for update skip locked loop
+    update slot x set lease_end = lease + s.ttl where x.ns_id = s.ns_id and x.id = s.id;
+    perform look_later(home_, s.group_id, s.limit_id, s.id, 0::smallint, lease + s.ttl);
+  end loop;
+end $$;
+
 create function work_off(ns int, home_ int, lease bigint, wall bigint) returns void language plpgsql as $$
 declare
   looked bigint;
@@ -137,6 +149,7 @@ begin
     end if;
     if wall <> looked then update home set looked_at = wall where id = home_; end if;
   end if;
+  if exists (select 1 from slot s where s.home_id = home_ and s.lease_end - s.ttl > lease) then perform bring_slots_back(home_); end if;
   -- A claim has its time: so many rows are looked at, and so many different groups, keys and jobs of theirs. The rest is the next one's.
   with due as (
     (select home_id, clock, at, n, group_id, limit_id, id from todo where home_id = home_ and clock = 0 and at <= lease order by at, n limit 10000)

@@ -47,6 +47,25 @@ begin
   end loop;
 end $$;
 
+-- Leases that end later than they are long: the server's clock was ahead and came back. They end after their own length now (L3). Rows that somebody has at this moment are being renewed or
+-- settled; if they stay, the next claim meets them. Some at a time.
+create function bring_leases_back(c claiming) returns void language plpgsql as $$
+declare
+  lease bigint := (clock()).lease;  -- read after the claims were written: only a clock that was set back shows less than they say
+  one claim;
+  ids_ uuid[];
+  first bigint;
+begin
+  for one in select * from claim where queue_id = any (c.queue_ids) and live > 0 and read_at > lease order by read_at limit 1000 loop
+    ids_ := array(select j.id from job j where j.id = any (array(select x.id from jobs_of(one) as x)) and j.ns_id = one.ns_id and j.claim_id = one.id order by j.id for update skip locked);
+    perform 1 from claim k where k.id = one.id for update skip locked;
+    continue when not found;
+    update job set lease_end = lease + ttl where id = any (ids_) and ns_id = one.ns_id and claim_id = one.id and lease_end > lease + ttl;
+    select min(j.lease_end) into first from jobs_of(one) as j;
+    update claim k set bound = least(k.bound, coalesce(first, k.bound)), read_at = case when k.live > cardinality(ids_) then k.read_at else lease end where k.id = one.id;
+  end loop;
+end $$;
+
 -- The fifth delivery in a row that is lost ends in the dead letters. How many jobs did.
 create function bury(c claiming) returns bigint language plpgsql as $$
 declare
@@ -124,7 +143,7 @@ begin
     perform leave_claims(array[j.claim_id]);
   end if;
   fence_ := mint(j, c.wall);
-  update job set fence = fence_, lease_end = c.lease + c.ttl, started_at = c.wall, claim_id = claim_, owner_id = c.owner_id, deliveries = deliveries + 1, blocked = 0,
+  update job set fence = fence_, lease_end = c.lease + c.ttl, ttl = c.ttl, started_at = c.wall, claim_id = claim_, owner_id = c.owner_id, deliveries = deliveries + 1, blocked = 0,
                  losses = case when forced then coalesce(losses, 0) + 1 else losses end,
                  losses_in_row = case when forced then coalesce(losses_in_row, 0) + 1 else losses_in_row end
   where id = j.id and ns_id = j.ns_id returning * into granted;
@@ -150,9 +169,9 @@ begin
     granted := grant_one(c, j, claim_);
     forced := case when j.lease_end is not null then owner_name(j.owner_id) end;
     if forced is null then from_ready := from_ready + 1; end if;
-    insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, rank, lo_run_at, lo_seq, hi_run_at, hi_seq, forced_from)
+    insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, rank, lo_run_at, lo_seq, hi_run_at, hi_seq, forced_from, read_at)
     values (claim_, c.ns, c.owner_id, c.request, queue_, c.lease + c.ttl, c.lease + c.ttl, 1, coalesce(granted.losses_in_row, 0), c.granted, j.rank, j.run_at, j.seq,
-            j.run_at, j.seq, forced);
+            j.run_at, j.seq, forced, c.lease);
     c.granted := c.granted + 1;
     return next as_granted(granted, q_, c.ttl, forced);
   end loop;
@@ -213,7 +232,7 @@ declare
 begin
   for k in select * from claim where owner_id = c.owner_id and request = c.request order by place, id loop
     for j in select * from jobs_of(k) as x where x.lease_end > c.lease loop
-      return next as_granted(j, array_position(queues, (select name from queue where id = j.queue_id)), j.lease_end - c.lease, k.forced_from);
+      return next as_granted(j, array_position(queues, (select name from queue where id = j.queue_id)), least(j.lease_end - c.lease, j.ttl), k.forced_from);
     end loop;
   end loop;
 end $$;
@@ -324,6 +343,7 @@ begin
     exit when c.granted >= c.n or c.queue_ids is null;
     if look = 1 and (any_special or claim_jobs.rescan or cursor_q is null) then continue; end if;
     if look = 2 then
+      if exists (select 1 from claim k where k.queue_id = any (c.queue_ids) and k.live > 0 and k.read_at > c.lease) then perform bring_leases_back(c); end if;
       if exists (select 1 from claim k where k.queue_id = any (c.queue_ids) and k.live > 0 and k.bound <= c.lease) then
         perform tighten_bounds(c);
         flags := flags + 8 * bury(c);  -- above the bits
@@ -384,8 +404,8 @@ begin
           q_ := c.q_of[i];
           wall := c.wall;
           owner_ := c.owner_id;
-          insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, rank, lo_run_at, lo_seq, hi_run_at, hi_seq)
-          values (claim_, c.ns, owner_, c.request, c.queue_ids[i], ends, ends, got, due_.losses_most, c.granted, one.rank, due_.lo_run_at, due_.lo_seq, due_.hi_run_at, due_.hi_seq);
+          insert into claim (id, ns_id, owner_id, request, queue_id, until, bound, live, losses_most, place, rank, lo_run_at, lo_seq, hi_run_at, hi_seq, read_at)
+          values (claim_, c.ns, owner_, c.request, c.queue_ids[i], ends, ends, got, due_.losses_most, c.granted, one.rank, due_.lo_run_at, due_.lo_seq, due_.hi_run_at, due_.hi_seq, c.lease);
           insert into depth (queue_id, ready, running) values (c.queue_ids[i], -got, got);
           if due_.come_again then
             -- The last holder of such a job may not have committed yet.
@@ -396,14 +416,14 @@ begin
           if places = array(select x from unnest(places) as x order by x) then
             -- They stand in the table as they stand in the queue, and that is how they are met.
             return query
-              update job set fence = greatest(fence + 1, lowest), lease_end = ends, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
+              update job set fence = greatest(fence + 1, lowest), lease_end = ends, ttl = claim_jobs.ttl, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
               where ctid = any (places)
               returning q_, seq, id, rank, attempts_max, created_at, run_at, fence, deliveries, claim_jobs.ttl, failures, losses, losses_in_row, laters, last_outcome, exit_status,
                         percent, word, error, extras, null::text, payload;
           else
             return query
               with updated as (
-                update job set fence = greatest(fence + 1, lowest), lease_end = ends, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
+                update job set fence = greatest(fence + 1, lowest), lease_end = ends, ttl = claim_jobs.ttl, started_at = wall, claim_id = claim_, owner_id = owner_, deliveries = deliveries + 1
                 where ctid = any (places) returning *)
               select q_, seq, id, rank, attempts_max, created_at, run_at, fence, deliveries, claim_jobs.ttl, failures, losses, losses_in_row, laters, last_outcome, exit_status,
                      percent, word, error, extras, null::text, payload

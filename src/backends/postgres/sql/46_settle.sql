@@ -44,14 +44,14 @@ begin
   select * into now from clock();
   with sent as (select * from unnest(extend_jobs.ids, extend_jobs.fences) as s (id, fence)),
   updated as (
-    update job j set lease_end = now.lease + extend_jobs.ttl from sent s
+    update job j set lease_end = now.lease + extend_jobs.ttl, ttl = extend_jobs.ttl from sent s
     where j.id = s.id and j.ns_id = ns_ and j.fence = s.fence and j.owner_id = owner_ and j.lease_end > now.lease
     returning j.id, j.claim_id),
   bounds as (
     -- No lease under the claim ends before: if all that run were renewed, this is when; else some may end sooner, these too if the ttl is shorter now.
-    update claim c set bound = case when c.live = u.n then now.lease + extend_jobs.ttl else least(c.bound, now.lease + extend_jobs.ttl) end
-    from (select claim_id, count(*) as n from updated group by claim_id) as u
-    where c.id = u.claim_id and c.bound <> case when c.live = u.n then now.lease + extend_jobs.ttl else least(c.bound, now.lease + extend_jobs.ttl) end)
+    update claim c set bound = case when c.live = u.n then now.lease + extend_jobs.ttl else least(c.bound, now.lease + extend_jobs.ttl) end,
+                       read_at = case when c.live = u.n then now.lease else greatest(c.read_at, now.lease) end
+    from (select claim_id, count(*) as n from updated group by claim_id) as u where c.id = u.claim_id)
   select array_agg(u.id) into renewed from updated u;
   return query select null::uuid, extend_jobs.ttl, now.waited, null::text;
   if coalesce(cardinality(renewed), 0) = cardinality(extend_jobs.ids) then return; end if;

@@ -66,6 +66,24 @@ create function lock_free(l lock, lease bigint) returns bigint language sql immu
   select case when l.mode = 0 and l.released then greatest(l.bar, least(l.freed_at, lease)) else l.free_at end;
 $$;
 
+-- Whether an end of it lies further ahead than it is long: the server's clock was ahead and came back. Or it was released at a moment that lies ahead.
+create function lock_is_ahead(l lock, lease bigint) returns boolean language sql immutable as $$
+  select coalesce(l.mode = 0 and not l.released and l.lease_end > lease + l.ttl, false) or coalesce(l.mode = 1 and l.read_at > lease, false) or coalesce(l.bar > lease + l.hold, false) or l.freed_at > lease;
+$$;
+
+-- Leases and bars of such a lock end after their own length from now on (L3, L6), and a release that lies ahead was now. Its row, and those of its slots, are the caller's.
+create function bring_locks_back(ns_ int, resources text[], lease bigint) returns void language plpgsql as $$
+declare
+  ahead text[] := array(select l.resource from lock l where l.ns_id = ns_ and l.resource = any (resources) and lock_is_ahead(l, lease));
+begin
+  if cardinality(ahead) = 0 then return; end if;
+  update lock_sharer s set lease_end = lease + s.ttl, known_until = least(s.known_until, lease + 2 * s.ttl) where s.ns_id = ns_ and s.resource = any (ahead) and s.lease_end > lease + s.ttl;
+  update lock l set lease_end = case when l.lease_end > lease + l.ttl then lease + l.ttl else l.lease_end end, bar = case when l.bar > lease + l.hold then lease + l.hold else l.bar end,
+                    freed_at = least(l.freed_at, lease), read_at = least(l.read_at, lease)
+  where l.ns_id = ns_ and l.resource = any (ahead);
+  update lock l set free_at = lock_free_at(l) where l.ns_id = ns_ and l.resource = any (ahead);
+end $$;
+
 create function lock_is_held(l lock, lease bigint) returns boolean language plpgsql as $$
 begin
   if l.mode = 0 then return not l.released and l.lease_end > lease; end if;
@@ -199,27 +217,30 @@ end $$;
 -- Grants one resource, whose name's row is locked. The floor is read after that: what was deleted before has raised it. Nothing: it was not free any more.
 create function grant_lock(ns_ int, s lock_standing, owner_ text, request_ text, mode_ smallint, ttl bigint, to_its_end_ boolean, hold bigint, delay_ bigint, pattern_ text, place_ text,
                            lease bigint, wall bigint) returns lock_answer language plpgsql as $$
+#variable_conflict use_column
 declare
   never constant bigint := -4611686018427387904;
   l lock := lock_row(ns_, s.resource, lease);
   floor_ bigint;
   previous_ text;
-  bar_ bigint := case when to_its_end_ then lease + ttl when hold > 0 then lease + hold else never end;
+  bar_ bigint := case when to_its_end_ then lease + grant_lock.ttl when grant_lock.hold > 0 then lease + grant_lock.hold else never end;
   a lock_answer;
 begin
   a.resource := s.resource;
-  a.left_us := ttl;
+  a.left_us := grant_lock.ttl;
   a.ahead := 0;
   if s.joins then
     with over as (delete from lock_sharer x where x.ns_id = ns_ and x.resource = s.resource and x.known_until <= lease returning x.released)
     update lock x set unclean = true where x.ns_id = ns_ and x.resource = s.resource and not x.unclean and exists (select 1 from over o where not o.released);
-    insert into lock_sharer (ns_id, resource, owner, request, place, granted_at, lease_end, known_until) values (ns_, s.resource, owner_, request_, place_, wall, lease + ttl, lease + 2 * ttl)
+    insert into lock_sharer (ns_id, resource, owner, request, place, granted_at, lease_end, ttl, known_until)
+    values (ns_, s.resource, owner_, request_, place_, wall, lease + grant_lock.ttl, grant_lock.ttl, lease + 2 * grant_lock.ttl)
     on conflict (ns_id, resource, owner) do update
-      set request = excluded.request, place = excluded.place, previous = null, granted_at = excluded.granted_at, lease_end = excluded.lease_end, known_until = excluded.known_until, released = false
+      set request = excluded.request, place = excluded.place, previous = null, granted_at = excluded.granted_at, lease_end = excluded.lease_end, ttl = excluded.ttl,
+          known_until = excluded.known_until, released = false
     where lock_sharer.released or lock_sharer.lease_end <= lease;
     -- Two rows of one name cannot be: the release of one would end the other's lease.
     if not found then perform fail_refused(format('%s already shares lock %s under another request; every holder needs its own name', owner_, s.resource)); end if;
-    update lock set free_at = greatest(free_at, lease + ttl), pattern = pattern_ where ns_id = ns_ and resource = s.resource;
+    update lock set free_at = greatest(free_at, lease + grant_lock.ttl), read_at = greatest(read_at, lease), pattern = pattern_ where ns_id = ns_ and resource = s.resource;
     a.fence := l.fence;
     return a;
   end if;
@@ -234,13 +255,14 @@ begin
     delete from lock_sharer x where x.ns_id = ns_ and x.resource = s.resource;
   end if;
   a.owner := previous_;
-  update lock set fence = a.fence, ended = l.fence, mode = mode_, released = mode_ = 1, to_its_end = to_its_end_, lease_end = lease + ttl, bar = bar_, freed_at = never, delay = delay_,
-                  free_at = greatest(lease + ttl + delay_, bar_), granted_at = wall, owner = case when mode_ = 0 then owner_ end, request = case when mode_ = 0 then request_ end,
+  update lock set fence = a.fence, ended = l.fence, mode = mode_, released = mode_ = 1, to_its_end = to_its_end_, lease_end = lease + grant_lock.ttl, ttl = grant_lock.ttl, bar = bar_, freed_at = never, delay = delay_,
+                  hold = case when to_its_end_ then grant_lock.ttl else grant_lock.hold end, read_at = lease, free_at = greatest(lease + grant_lock.ttl + delay_, bar_), granted_at = wall, owner = case when mode_ = 0 then owner_ end, request = case when mode_ = 0 then request_ end,
                   place = case when mode_ = 0 then place_ end, pattern = pattern_, previous = previous_,
                   unclean = l.unclean or previous_ is not null
   where ns_id = ns_ and resource = s.resource;
   if mode_ = 1 then
-    insert into lock_sharer (ns_id, resource, owner, request, place, previous, granted_at, lease_end, known_until) values (ns_, s.resource, owner_, request_, place_, previous_, wall, lease + ttl, lease + 2 * ttl);
+    insert into lock_sharer (ns_id, resource, owner, request, place, previous, granted_at, lease_end, ttl, known_until)
+    values (ns_, s.resource, owner_, request_, place_, previous_, wall, lease + grant_lock.ttl, grant_lock.ttl, lease + 2 * grant_lock.ttl);
   end if;
   return a;
 end $$;
@@ -264,6 +286,9 @@ begin
   select * into now from clock();
   foreach name_ in array names loop perform lock_row(ns_, name_, now.lease); end loop;
   select * into now from clock();
+  perform bring_locks_back(ns_, case when slots = 1 then names else array(select lock_slot(u, i) from unnest(names) as u, generate_series(1, slots) as i) end, now.lease);
+  -- Who waits is known for thirty seconds: one that is seen for longer was queued while the clock was ahead.
+  update lock_waiter w set seen_until = now.lease + 30000000 where w.ns_id = ns_ and w.name = any (names) and w.seen_until > now.lease + 30000000;
   if exists (select 1 from lock_withdrawn w where w.ns_id = ns_ and w.name = any (names) and w.owner = owner and w.request = request and w.until > now.lease) then
     perform fail_refused('this request was withdrawn; ask again with a new request');
   end if;

@@ -36,14 +36,14 @@ begin
     if reason_ is null and l.mode = 0 then
       reason_ := case when l.released then 'released' when l.lease_end <= now.lease then 'expired' end;
       if reason_ is null then
-        update lock x set lease_end = now.lease + ttl, free_at = greatest(now.lease + ttl + x.delay, x.bar, x.freed_at) where x.ns_id = ns_ and x.resource = resources[i];
+        update lock x set lease_end = now.lease + renew_locks.ttl, ttl = renew_locks.ttl, free_at = greatest(now.lease + renew_locks.ttl + x.delay, x.bar, x.freed_at) where x.ns_id = ns_ and x.resource = resources[i];
       end if;
     elsif reason_ is null then
       select * into s from lock_sharer x where x.ns_id = ns_ and x.resource = resources[i] and x.owner = owners[i];
       reason_ := case when s.released then 'released' when s.lease_end <= now.lease then 'expired' end;
       if reason_ is null then
-        update lock_sharer x set lease_end = now.lease + ttl, known_until = now.lease + 2 * ttl where x.ns_id = ns_ and x.resource = resources[i] and x.owner = owners[i];
-        update lock x set free_at = lock_free_at(x) where x.ns_id = ns_ and x.resource = resources[i];
+        update lock_sharer x set lease_end = now.lease + renew_locks.ttl, ttl = renew_locks.ttl, known_until = now.lease + 2 * renew_locks.ttl where x.ns_id = ns_ and x.resource = resources[i] and x.owner = owners[i];
+        update lock x set free_at = lock_free_at(x), read_at = greatest(x.read_at, now.lease) where x.ns_id = ns_ and x.resource = resources[i];
       end if;
     end if;
     if reason_ is not null then return next (resources[i], owners[i], fences[i], coalesce(l.fence, 0), reason_)::lock_refusal; end if;

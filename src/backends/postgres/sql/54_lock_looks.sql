@@ -8,13 +8,21 @@ declare
   waiters jsonb;
   waiters_count bigint := 0;
 begin
+  -- As the next acquire will find it.
+  if lock_is_ahead(l, lease) then
+    l.lease_end := least(l.lease_end, lease + l.ttl);
+    l.bar := least(l.bar, lease + l.hold);
+    l.freed_at := least(l.freed_at, lease);
+    l.free_at := case when l.mode = 0 then lock_free_at(l)
+                      else greatest(l.bar, l.freed_at, (select max(least(s.lease_end, lease + s.ttl)) from lock_sharer s where s.ns_id = l.ns_id and s.resource = l.resource and not s.released)) end;
+  end if;
   if l.mode = 0 then
     holders_count := case when l.released then 0 else 1 end;
     if not l.released then
       holders := jsonb_build_array(jsonb_build_object('owner', l.owner, 'place', l.place, 'granted_at', l.granted_at, 'left', l.lease_end - lease));
     end if;
   else
-    select count(*), jsonb_agg(jsonb_build_object('owner', s.owner, 'place', s.place, 'granted_at', s.granted_at, 'left', s.lease_end - lease) order by s.n) filter (where s.n <= shown)
+    select count(*), jsonb_agg(jsonb_build_object('owner', s.owner, 'place', s.place, 'granted_at', s.granted_at, 'left', least(s.lease_end - lease, s.ttl)) order by s.n) filter (where s.n <= shown)
     into holders_count, holders
     from (select x.*, row_number() over (order by x.granted_at, x.owner) as n from lock_sharer x where x.ns_id = l.ns_id and x.resource = l.resource and not x.released) as s;
   end if;
@@ -88,11 +96,17 @@ declare
 begin
   removed := 0;
   delete from lock_withdrawn w where w.ns_id = ns_ and w.until <= lease;
+  -- A look further ahead than any can be was set while the clock was ahead.
+  with far as (
+    delete from lock_look k using (select x.at, x.resource from lock_look x where x.ns_id = ns_ and x.at > lease + kept order by x.at desc limit most for update skip locked) as u
+    where k.ns_id = ns_ and k.at = u.at and k.resource = u.resource returning k.resource)
+  insert into lock_look (ns_id, at, resource) select ns_, lease + kept, f.resource from far f on conflict do nothing;
   for step in 1 .. 8 loop
     looks := looks_due(ns_, lease, room);
     exit when cardinality(looks) = 0;
     -- Locked by one statement and read by the next: what was granted, released or waited for in between is seen.
     ours := array(select l.resource from lock l where l.ns_id = ns_ and l.resource = any (array(select u.resource from unnest(looks) as u)) order by l.resource for update skip locked);
+    perform bring_locks_back(ns_, ours, (clock()).lease);
     perform lock_queue_changed(ns_, array(select u from unnest(ours) as u where strpos(u, '#') = 0), lease);
     others := array(select u.resource from unnest(looks) as u except select o from unnest(ours) as o);
     -- What somebody has at this moment, or waits for, is looked at again the next time.

@@ -250,7 +250,7 @@ begin
   else
     facts := facts || jsonb_build_object('must_run_alone', coalesce(j.losses_in_row, 0) + case when j.lease_end <= now.lease then 1 else 0 end >= 2);
   end if;
-  facts := facts || jsonb_build_object('slot_left', (select s.lease_end - now.lease from slot s where s.ns_id = ns_ and s.id = id_ and s.lease_end > now.lease));
+  facts := facts || jsonb_build_object('slot_left', (select least(s.lease_end - now.lease, s.ttl) from slot s where s.ns_id = ns_ and s.id = id_ and s.lease_end > now.lease));
   with serving as materialized (
     select w.owner, w.started_at, w.told from worker w
     where w.ns_id = ns_ and coalesce(w.report ->> 'stage', '') = queue_.stage and w.report -> 'queues' ? queue_.name and now.wall - w.seen_at <= (w.report ->> 'ttl')::bigint)

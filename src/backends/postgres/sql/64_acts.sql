@@ -54,9 +54,9 @@ create function keep_slot(j job, home_ home, ending_ smallint, wall bigint) retu
 declare
   limit_ bigint := case when home_.per_key_most > 0 then j.limit_id end;
 begin
-  insert into slot (ns_id, id, seq, home_id, queue_id, group_id, limit_id, fence, lease_end, owner_id)
-  values (j.ns_id, j.id, j.seq, home_.id, j.queue_id, j.group_id, j.limit_id, j.fence, j.lease_end, j.owner_id)
-  on conflict (ns_id, id) do update set queue_id = excluded.queue_id, fence = excluded.fence, lease_end = excluded.lease_end, owner_id = excluded.owner_id;
+  insert into slot (ns_id, id, seq, home_id, queue_id, group_id, limit_id, fence, lease_end, ttl, owner_id)
+  values (j.ns_id, j.id, j.seq, home_.id, j.queue_id, j.group_id, j.limit_id, j.fence, j.lease_end, j.ttl, j.owner_id)
+  on conflict (ns_id, id) do update set queue_id = excluded.queue_id, fence = excluded.fence, lease_end = excluded.lease_end, ttl = excluded.ttl, owner_id = excluded.owner_id;
   perform end_attempt(j, ending_, null, null, wall);
   perform leave_claims(array[j.claim_id]);
   if j.group_id is not null or limit_ is not null then perform look_later(home_.id, j.group_id, limit_, null, 0::smallint, j.lease_end); end if;

@@ -39,3 +39,10 @@ local function end_in_batch(number, owner, lane, many)
   call('DEL', P .. 'batch:' .. num(number))
   call('ZREM', P .. 'leases:' .. lane, batch_member(number, owner))
 end
+
+-- A lease of the queue is granted or renewed now. `read_at` has the largest reading of the clock at such a moment; one that lies ahead was taken while the server's clock was
+-- ahead, and stays until the leases of that time have been brought back (bring_leases_back in 10_jobs.lua).
+local function read_at(queue) return tonumber(call('HGET', P .. 'read_at', queue) or 0) end
+local function note_reading(queue)
+  if read_at(queue) < lease_now then call('HSET', P .. 'read_at', queue, num(lease_now)) end
+end

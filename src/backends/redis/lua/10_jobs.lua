@@ -4,7 +4,7 @@
 --
 --   body          hash id -> be8(order) be8(created_at) head payload; never changes. head is msgpack
 --                 [queue, stage, priority, {what is not the default}], made by the client as `head payload`
---   state         hash id -> msgpack of FIELDS below, and of its stage if it was moved to another one. None: ready, never claimed, its run time is created_at. Byte 4 is its
+--   state         hash id -> msgpack of FIELDS below, and of its stage if it was moved to another one. lease_end is [lease_end, ttl] while a lease or a kept slot counts. None: ready, never claimed, its run time is created_at. Byte 4 is its
 --                 state, always
 --   items         hash id -> see 87_change_items.lua
 --   result        hash id -> bytes
@@ -21,6 +21,7 @@
 --   unparking              hash QUEUE -> where to go on in parked_keys:QUEUE, after a change of the limit per key
 --   leases:LANE            zset lease end -> be8(order) id owner: running, and may be lost with nothing but that;
 --   alone_leases:LANE      the same for those that must run alone once this delivery is lost; last_leases:LANE: for those that are dead then
+--   read_at                hash QUEUE -> the largest reading of the lease clock at which a lease of it was granted or renewed
 --   kept:QUEUE             zset lease end -> id owner: a delivery that was revoked or held keeps its slot until then
 --   keyslots:QUEUE KEY     set of ids that have a slot under a limit key
 --   group:QUEUE NAME       zset group_order -> id: the unfinished jobs of a group; group_slot hash "QUEUE NAME" -> id; group_fence hash -> the last one
@@ -31,7 +32,7 @@
 --   plain_gone             hash LANE -> how many in its list are that no more: they have a record, were removed, or came anew with another order
 -- A claim that takes them out of it makes a batch of them. They have a record of their own as soon as something else touches them than a renewal of all, or done:
 --   state                  'cR' 0 RUNNING be8(NUMBER): the same text for all
---   batches                hash NUMBER -> msgpack [fence, owner, request, began_at, NUMBER, queue, stage]; batch_runs: hash NUMBER -> how many are in it
+--   batches                hash NUMBER -> msgpack [fence, owner, request, began_at, NUMBER, queue, stage, ttl]; batch_runs: hash NUMBER -> how many are in it
 --   batch:NUMBER           string, 16 bytes an id: all of them, also those that are in it no more
 --   leases:LANE            has be8(0) be8(NUMBER) owner for all of them; batch_number: the last one
 -- and those that are done at their first delivery
@@ -46,10 +47,11 @@ local FIELDS = {'state', 'run_at', 'fence', 'owner', 'lease_end', 'request', 'de
   'began_at', 'ended_at', 'end_kind', 'end_exit', 'end_error', 'fence_of_attempt', 'owner_of_attempt',  -- the last attempt; began_at -1: none. end_kind as AttemptEnd
   'revoked_fence', 'revoked_owner', 'revoked_end',  -- revoked_fence 0: none
   'last_act', 'percent', 'note', 'log_chunks', 'log_dropped', 'log_end', 'held_effects'}
-local DEFAULTS = {state = READY, fence = 0, owner = '', lease_end = 0, request = '', deliveries = 0, failures = 0, losses = 0, losses_in_row = 0, laters = 0,
+local DEFAULTS = {state = READY, fence = 0, owner = '', lease_end = 0, ttl = 0, request = '', deliveries = 0, failures = 0, losses = 0, losses_in_row = 0, laters = 0,
   last_outcome = -1, exit_status = -1, finished_at = -1, error = '', place = 'o',
   began_at = -1, ended_at = -1, end_kind = 0, end_exit = -1, end_error = '', fence_of_attempt = 0, owner_of_attempt = '',
   revoked_fence = 0, revoked_owner = '', revoked_end = 0, last_act = '', percent = -1, note = '', log_chunks = 0, log_dropped = 0, log_end = 0, held_effects = 0}
+local LEASE_END = 5  -- in FIELDS
 local WITH_DEFAULTS = {__index = DEFAULTS}
 local ATTEMPTS_MAX = 10
 
@@ -80,6 +82,18 @@ local function ids_in(member)
   return found
 end
 
+-- An end that lies further ahead than its lease is long was written while the server's clock was ahead: it is as far ahead as that at most (L3). ttl 0: of an older version.
+local function lease_in(packed)
+  if type(packed) == 'table' then return packed[1], packed[2] end
+  return packed, 0
+end
+local function brought_back(lease_end, ttl) return ttl > 0 and math.min(lease_end, lease_now + ttl) or lease_end end
+local function bring_back(r)
+  local was = r.lease_end
+  r.lease_end, r.revoked_end = brought_back(was, r.ttl), brought_back(r.revoked_end, r.ttl)
+  r.was_ahead = r.state == RUNNING and r.lease_end < was
+  return r
+end
 -- The record of a job, or nil. `r.payload` is not there: payload_of(body) cuts it out of the body.
 local function made_from(id, body, state)
   local after, head = cmsgpack.unpack_one(body, 16)
@@ -90,9 +104,10 @@ local function made_from(id, body, state)
   if state and not is_common(state) then
     local values = unpack_one(state)
     for i = 1, #FIELDS do r[FIELDS[i]] = values[i] end
+    r.lease_end, r.ttl = lease_in(r.lease_end)
     r.moved_to = values[#FIELDS + 1]
     r.stage = r.moved_to or r.stage
-    return r
+    return bring_back(r)
   end
   setmetatable(r, WITH_DEFAULTS)
   r.run_at, r.group_order = r.created_at, r.order
@@ -104,8 +119,9 @@ local function made_from(id, body, state)
   r.state, r.fence, r.owner = state:byte(4), c[1], c[2]
   r.deliveries, r.fence_of_attempt, r.owner_of_attempt = 1, c[1], c[2]
   if r.state == RUNNING then
-    r.request, r.began_at, r.batch = c[3], c[4], c[5]
+    r.request, r.began_at, r.batch, r.ttl = c[3], c[4], c[5], c[8] or 0
     r.lease_end = tonumber(call('ZSCORE', P .. 'leases:' .. lane_of(r), batch_member(r.batch, r.owner)))
+    bring_back(r)
   else
     r.began_at, r.last_outcome, r.finished_at, r.exit_status = c[3], 0, c[4], c[5]
     r.ended_at, r.end_kind, r.end_exit, r.short_result = c[4], 1, c[5], c.result
@@ -126,7 +142,10 @@ local function stand_by_priority(r)
   call('ZADD', P .. at[1] .. lane .. ':' .. r.priority, num(r.run_at), ready_member(r))
   call('ZADD', P .. at[2] .. lane, -r.priority, r.priority)
 end
-local function stand_by_lease(r) call('ZADD', P .. leases_of(r) .. lane_of(r), num(r.lease_end), lease_member(r)) end
+local function stand_by_lease(r)
+  note_reading(r.queue)
+  call('ZADD', P .. leases_of(r) .. lane_of(r), num(r.lease_end), lease_member(r))
+end
 
 -- Out of what it has in common with others.
 local function leave_list(r)
@@ -141,6 +160,7 @@ end
 local function packed_state(r)
   local values = {}
   for i = 1, #FIELDS do values[i] = r[FIELDS[i]] end
+  if (r.ttl or 0) > 0 and (r.state == RUNNING or r.revoked_fence ~= 0) then values[LEASE_END] = {r.lease_end, r.ttl} end
   values[#FIELDS + 1] = r.moved_to
   return pack(values)
 end
@@ -157,6 +177,8 @@ local function save(r)
   elseif r.short_result then
     call('HSET', P .. 'result', r.id, r.short_result)
     r.short_result = nil
+  elseif r.was_ahead and r.state == RUNNING then
+    stand_by_lease(r)
   end
   call('HSET', P .. 'state', r.id, packed_state(r))
 end
@@ -436,6 +458,56 @@ local function tell_of_free_slot(r)
   if r.group ~= '' or settings[1] > 0 or settings[2] > 0 then tell('Q ' .. r.queue) end
 end
 
+-- After the server's clock was ahead and came back: leases and kept slots of the queue that end later than they are long end after their own length now (L3). By the index of their ends, the
+-- last first; many are left to the next claims.
+local BROUGHT_BACK_AT_ONCE, LOOKED_AT_ONCE = 2000, 20000
+local function bring_leases_back(queue)
+  if read_at(queue) <= lease_now then return end
+  local most, looks = BROUGHT_BACK_AT_ONCE, LOOKED_AT_ONCE
+  -- `ttl_of` answers the length of a member's lease; `move` gives it its new end.
+  local function walk_back(key, ttl_of, move)
+    local passed = 0
+    while most > 0 and looks > 0 do
+      local found = call('ZREVRANGEBYSCORE', key, '+inf', '(' .. num(lease_now), 'WITHSCORES', 'LIMIT', passed, 100)
+      if #found == 0 then return end
+      for i = 1, #found, 2 do
+        local ttl, r = ttl_of(found[i])
+        if ttl > 0 and tonumber(found[i + 1]) > lease_now + ttl then
+          move(key, found[i], lease_now + ttl, r)
+          most = most - 1
+        else
+          passed = passed + 1
+        end
+        looks = looks - 1
+      end
+    end
+  end
+  for _, stage in ipairs(stages_of(queue)) do
+    for _, which in ipairs(LEASES) do
+      walk_back(P .. which .. queue .. '/' .. stage, function(member)
+        if is_batch(member) then return unpack_one(call('HGET', P .. 'batches', num(of_be8(member, 9))))[8] or 0 end
+        local r = load(member:sub(9, 24))
+        return r.ttl, r
+      end, function(key, member, lease_end, r)
+        if r then
+          r.lease_end = lease_end
+          save(r)
+        end
+        call('ZADD', key, num(lease_end), member)
+      end)
+    end
+  end
+  walk_back(P .. 'kept:' .. queue, function(member)
+    local r = load(member:sub(1, 16))
+    return r.ttl, r
+  end, function(key, member, lease_end, r)
+    r.revoked_end = lease_end
+    save(r)
+    call('ZADD', key, num(lease_end), member)
+  end)
+  if most > 0 and looks > 0 then call('HSET', P .. 'read_at', queue, num(lease_now)) end
+end
+
 -- What time alone has changed: slots of revoked deliveries whose lease would have ended by now. What follows in a script may rely on it.
 local function end_kept_slots(queue)
   local parked_at = call('HGET', P .. 'parked_at', queue)
@@ -498,7 +570,7 @@ end
 -- Grants a job that was lifted, under a fence that was minted for it; the caller puts it.
 local function grant(r, fence, owner, request, ttl)
   keep_last_attempt(r)
-  r.state, r.fence, r.owner, r.request, r.lease_end = RUNNING, fence, owner, request, lease_now + ttl
+  r.state, r.fence, r.owner, r.request, r.lease_end, r.ttl = RUNNING, fence, owner, request, lease_now + ttl, ttl
   r.deliveries = r.deliveries + 1
   r.began_at, r.ended_at, r.end_kind, r.end_exit, r.end_error, r.log_end = wall_now, -1, END.running, -1, '', 0
   r.fence_of_attempt, r.owner_of_attempt = fence, owner

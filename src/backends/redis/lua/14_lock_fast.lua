@@ -7,13 +7,14 @@ if ARGV[4] == 'p' then
   local call, P, A = redis.call, ARGV[1], ARGV
   local key = P .. 'lock:' .. A[5]
   local there = call('HGETALL', key)
-  local row, waited, lease_end, field
+  local row, waited, lease_end, ttl, field
   for i = 1, #there, 2 do
     local name = there[i]
     if name == 'm' then row = there[i + 1]
     elseif name == 'w' then waited = true
-    else field, lease_end = name, tonumber(there[i + 1]) end
+    else field, lease_end, ttl = name, there[i + 1]:match('^(%S+) ?(%S*)$') end
   end
+  lease_end, ttl = tonumber(lease_end), tonumber(ttl)
   -- Of another request than this one; a row that has a lease has one.
   if row and row:byte() == 112 and not row:find(A[9], 34, true) then
     local read = call('MGET', A[2] .. 'floor', P .. 'withdrawn:' .. A[6] .. '\0' .. A[7])
@@ -27,9 +28,10 @@ if ARGV[4] == 'p' then
       lease_now, wall_now = tonumber(l), tonumber(w)
     end
     local fence = row:sub(2, 17)
-    -- Some of those who wait may have been silent for too long; an expired lease has an owner to be named; the clock alone makes the fence.
+    -- Some of those who wait may have been silent for too long; an expired lease has an owner to be named; one that ends later than it is long was granted by a clock that was
+    -- ahead; the clock alone makes the fence.
     local heard = not waited or #call('ZRANGEBYSCORE', P .. 'waiters_seen', '-inf', string.format('%.0f', lease_now), 'LIMIT', 0, 1) == 0
-    if not read[2] and heard and not (field and lease_end <= lease_now) and wall_now > tonumber(fence) and wall_now > tonumber(read[1] or 0) and wall_now < 9007199254740991 then
+    if not read[2] and heard and not (field and (lease_end <= lease_now or ttl and lease_end - ttl > lease_now)) and wall_now > tonumber(fence) and wall_now > tonumber(read[1] or 0) and wall_now < 9007199254740991 then
       local member = 'x' .. A[6] .. '\0' .. A[7]
       local place = waited and call('ZRANK', P .. 'waiters:' .. A[5], member)
       local ahead = place or (waited and call('ZCARD', P .. 'waiters:' .. A[5])) or 0
@@ -43,7 +45,7 @@ if ARGV[4] == 'p' then
           if not waited then call('HDEL', key, 'w') end
         end
         call('HSET', key, 'm', 'p' .. minted .. (A[3] == '' and minted or string.format('%016.0f', lease_now)) .. A[9],
-          (waited and '=' or '') .. minted .. ' ' .. A[6], lease_now + A[8])
+          (waited and '=' or '') .. minted .. ' ' .. A[6], string.format('%.0f %s', lease_now + A[8], A[8]))
         if waited then return {1, A[8], A[5], minted, ''} end
         return minted
       end
@@ -59,7 +61,7 @@ if ARGV[4] == 'p' then
               call('HSET', key, 'w', '1')
               if field and field:byte() ~= 61 then  -- '='
                 call('HDEL', key, field)
-                call('HSET', key, '=' .. field, string.format('%.0f', lease_end))
+                call('HSET', key, '=' .. field, string.format(ttl and '%.0f %.0f' or '%.0f', lease_end, ttl))
               end
             end
           end

@@ -72,7 +72,7 @@ local function take_place(request)
       if holder and holder.field and holder.field:match('^%d') then
         call('HDEL', lock_key(name), holder.field)
         holder.field = '=' .. holder.field
-        call('HSET', lock_key(name), holder.field, num(holder.lease_end))
+        call('HSET', lock_key(name), holder.field, end_and_ttl(holder.lease_end, holder.ttl))
       end
     end
     call('HSET', P .. 'waiter', request.member, pack({request.names, request.owner, request.place, wall_now}))

@@ -21,10 +21,11 @@ local function take_batch(queue, ids, bodies)
     for i, body in ipairs(bodies) do parts[i + 4] = body end
   end
   call('HSET', P .. 'state', unpack(states))
-  call('HSET', P .. 'batches', num(number), pack({fence, owner, request, wall_now, number, queue, stage}))
+  call('HSET', P .. 'batches', num(number), pack({fence, owner, request, wall_now, number, queue, stage, ttl}))
   call('SET', P .. 'batch:' .. num(number), all)
   call('HSET', P .. 'batch_runs', num(number), #ids)
   call('ZADD', P .. 'leases:' .. lane, num(lease_now + ttl), batch_member(number, owner))
+  note_reading(queue)
   call('HINCRBY', P .. 'depth', queue .. ' ' .. RUNNING, #ids)
   answer[#answer + 1] = parts
   granted[#granted + 1] = {'', fence, all}
@@ -51,7 +52,7 @@ local function takes_the_short_way()
   local settings = settings_of(queue)
   if settings[1] > 0 or settings[5] >= 0 or tonumber(call('HGET', P .. 'plain_gone', lane) or 0) > 0 then return false end
   local _, last_run_at = read_last()
-  if last_run_at > wall_now or not has_fence_after(0) then return false end
+  if last_run_at > wall_now or read_at(queue) > lease_now or not has_fence_after(0) then return false end
   local list = P .. 'plain:' .. lane
   local ids = call('LRANGE', list, 0, limit - 1)
   if #ids < limit then return false end

@@ -24,6 +24,11 @@ for state, many in pairs(named) do
   local leases, member = P .. 'leases:' .. c[6] .. '/' .. c[7], batch_member(c[5], owner)
   if tonumber(call('HGET', P .. 'batch_runs', num(c[5]))) == many and tonumber(call('ZSCORE', leases, member)) > lease_now then
     call('ZADD', leases, num(lease_now + ttl), member)
+    note_reading(c[6])
+    if c[8] ~= ttl then
+      c[8] = ttl
+      call('HSET', P .. 'batches', num(c[5]), pack(c))
+    end
     renewed[state] = c[1]
   end
 end

@@ -198,7 +198,10 @@ local function alone_could_start()
   return can
 end
 
-for _, asked in ipairs(lanes) do end_kept_slots(asked.queue) end
+for _, asked in ipairs(lanes) do
+  bring_leases_back(asked.queue)
+  end_kept_slots(asked.queue)
+end
 local before = call('GET', claim_key)
 before = before and unpack_one(before)
 if before and before[1] > lease_now then

@@ -13,7 +13,7 @@ for _, at in ipairs(left) do
   if reason then
     refused[#refused + 1] = {ARGV[at], r and num(r.fence) or '0', reason}
   else
-    r.lease_end = lease_now + ttl
+    r.lease_end, r.ttl = lease_now + ttl, ttl
     save(r)  -- out of its batch, if it is in one
     stand_by_lease(r)
   end

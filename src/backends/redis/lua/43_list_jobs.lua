@@ -2,7 +2,6 @@
 -- A part of a page of jobs. ARGV[4] after, [5] how many at most, [6] queue or empty, [7] state or -1, [8] tag or empty, [9] 1: with payload and result, [10] places
 -- to look at. Answers where to go on, or nothing, and of each job its order and the job as shown() does.
 local most, state, tag, whole, bytes = tonumber(ARGV[5]), tonumber(ARGV[7]), ARGV[8], ARGV[9] == '1', 0
-local LEASE_END = 5  -- in FIELDS
 local is_of_queue = of_queue(ARGV[6])
 local rows = {}
 local function has_tag(tags)
@@ -21,7 +20,11 @@ local function row_of(id, body, packed)
     return row
   end
   if not whole and after > 0 then body = body:sub(1, after) end
-  local left = state_in(packed) == RUNNING and num(unpack_one(packed)[LEASE_END] - lease_now) or ''
+  local left = ''
+  if state_in(packed) == RUNNING then
+    local lease_end, ttl = lease_in(unpack_one(packed)[LEASE_END])
+    left = num(brought_back(lease_end, ttl) - lease_now)
+  end
   return {id, body, packed or '', whole and call('HGET', P .. 'result', id) or '', left}
 end
 -- Of a job that fits: its row; else nothing.

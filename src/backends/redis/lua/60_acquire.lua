@@ -20,12 +20,13 @@ request.member = member_of(request.mode, request.owner, request.request)
 local read = call('MGET', STORE .. 'floor', withdrawn_key(request.owner, request.request))
 if read[2] and tonumber(read[2]) > lease_now then return refuse('refused', 'this request was withdrawn; ask again with a new request') end
 
--- A request that was granted before.
+-- What a clock that was ahead left behind, and then a request that was granted before.
 local found, left, granted, waited = 0, math.huge, {}, false
 for _, name in ipairs(request.names) do
   waited = waited or load_lock(name).waited
   for slot = 1, request.slots do
     local lock = load_lock(resource_of(name, slot))
+    save_if_brought_back(lock)
     for _, holder in ipairs(lock.holders) do
       if holder.owner == request.owner and holder.request == request.request then
         found = found + 1
@@ -93,9 +94,10 @@ for _, standing in ipairs(standings) do
     -- A break that was answered is known for good, so that its repeat does not end what was granted after it. A plain release leaves no moment behind: then it counts as
     -- free since this grant.
     lock.row = {standing.fence, request.mode, request.to_its_end and 1 or 0, request.delay, bar, lease_now, request.pattern,
-      row and row[BREAK_REQUEST] or '', row and row[ENDED] or 0, row and row[CURRENT] or 0, request.owner, request.request, request.place, previous, wall_now}
+      row and row[BREAK_REQUEST] or '', row and row[ENDED] or 0, row and row[CURRENT] or 0, request.owner, request.request, request.place, previous, wall_now,
+      request.to_its_end and request.ttl or request.hold_at_least}
     if request.mode == EXCLUSIVE then
-      call('HSET', key, 'm', packed_row(lock.row), (plain and '' or '=') .. num(standing.fence) .. ' ' .. request.owner, num(lease_now + request.ttl))
+      call('HSET', key, 'm', packed_row(lock.row), (plain and '' or '=') .. num(standing.fence) .. ' ' .. request.owner, end_and_ttl(lease_now + request.ttl, request.ttl))
     else
       save_row(lock)
     end
@@ -105,7 +107,7 @@ for _, standing in ipairs(standings) do
       if holder.known_until <= lease_now then call('HDEL', key, holder.field) end
     end
     save_sharer(lock, {owner = request.owner, request = request.request, place = request.place, previous = previous, granted_at = wall_now,
-      lease_end = lease_now + request.ttl, released = false, known_until = lease_now + 2 * request.ttl})
+      lease_end = lease_now + request.ttl, released = false, known_until = lease_now + 2 * request.ttl, ttl = request.ttl})
   end
   reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = lock.resource, standing.fence, previous
 end

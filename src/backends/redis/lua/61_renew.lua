@@ -7,7 +7,7 @@ for i = 5, #ARGV, 3 do
   local lock, holder, reason = meant(ARGV[i], ARGV[i + 1], ARGV[i + 2])
   if not reason then
     if is_alive(holder) then
-      holder.lease_end, holder.known_until = lease_now + ttl, lease_now + 2 * ttl
+      holder.lease_end, holder.known_until, holder.ttl = lease_now + ttl, lease_now + 2 * ttl, ttl
       save_lease_end(lock, holder)
     else
       reason = holder.released and 'released' or 'expired'
