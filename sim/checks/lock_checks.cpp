@@ -65,6 +65,66 @@ void LockChecks::leave_queue(const std::string& owner, const std::string& reques
                 [&](const auto& queuer) { return queuer.second.owner == owner && queuer.second.request == request; });
 }
 
+LockTruth::KnownLock LockChecks::brought_back(KnownLock lock, Instant now) {
+  if (lock.bar_length > Duration{0}) lock.bar = std::min(lock.bar, now + lock.bar_length);
+  lock.freed = std::min(lock.freed, now);
+  for (Holder& holder : lock.holders) {
+    holder.end = std::min(holder.end, now + holder.ttl);
+    holder.known_until = std::min(holder.known_until, now + 2 * holder.ttl);
+  }
+  return lock;
+}
+
+void LockChecks::bring_back(const AcquireRequest& request, Instant now) {
+  const auto is_asked = [&](const std::string& name) {
+    return std::ranges::find(request.names, name) != request.names.end();
+  };
+  for (auto& [resource, lock] : locks_) {
+    if (!is_asked(name_of(resource))) continue;
+    const auto is_ahead = [&](const Holder& holder) { return !holder.released && holder.end > now + holder.ttl; };
+    tally_.add(Count::leases_brought_back, std::ranges::count_if(lock.holders, is_ahead));
+    lock = brought_back(std::move(lock), now);
+  }
+  for (auto& [place, queuer] : queue_) {
+    if (is_asked(queuer.name)) queuer.kept_until = std::min(queuer.kept_until, now + kLockWaiterKeptFor);
+  }
+}
+
+void LockChecks::clock_went_ahead() {
+  leaps_ += 1;
+  for (const auto& [resource, lock] : locks_) {
+    for (const Holder& holder : lock.holders) forgotten_.insert({resource, holder.owner, lock.fence});
+  }
+}
+
+void LockChecks::clock_came_back() {
+  for (auto& [resource, lock] : locks_) lock.silent.reset();
+}
+
+// By elapsed time, whatever a clock showed that was set: a lock that was refused, and whose holders said nothing since,
+// is free when the longest of their leases is over, its bar and its delay.
+void LockChecks::see_silence(const Applied& when, const std::string& resource) {
+  const auto found = locks_.find(resource);
+  if (found == locks_.end() || found->second.free_from() <= when.at) return;
+  KnownLock& lock = found->second;
+  const Instant now = true_now(when);
+  Duration longest = lock.bar_length;
+  for (const Holder& holder : lock.holders) longest = std::max(longest, holder.ttl + lock.delay);
+  if (!lock.silent) lock.silent = now;
+  else if (now - *lock.silent > longest)
+    broken("L3", resource, "is still held one ttl after it was first refused, though nobody renewed it");
+}
+
+LockTruth::Holder LockChecks::heard_of(const Applied& when, const AcquireRequest& request) const {
+  return {.owner = request.owner,
+          .request = request.request,
+          .end = when.at + request.ttl,
+          .known_until = when.at + 2 * request.ttl,
+          .ttl = request.ttl,
+          .heard = true_now(when),
+          .leap = leaps_};
+}
+
 bool LockChecks::joins(const std::string& resource, const AcquireRequest& request, Instant now) const {
   const KnownLock* lock = find(resource);
   return lock && request.mode == LockMode::shared && lock->mode == LockMode::shared && lock->held(now);
@@ -111,6 +171,7 @@ LockChecks::Standing LockChecks::stand(const AcquireRequest& request, const std:
 
 void LockChecks::see(const Applied& when, const AcquireCall& call) {
   const AcquireRequest& request = call.request;
+  if (call.reply || call.reply.error().code != Code::invalid) bring_back(request, when.at);
   if (!call.reply) return see_error(when, call);
   const auto withdrawn = withdrawn_.find({request.owner, request.request});
   if (withdrawn != withdrawn_.end() && withdrawn->second > when.at)
@@ -123,6 +184,7 @@ void LockChecks::see(const Applied& when, const AcquireCall& call) {
       std::ranges::all_of(standings, [&](const Standing& standing) { return standing.may_have <= when.at; });
   if (call.reply->grants.empty()) {
     if (may_have) broken("turn", request.names.front(), "was not granted to " + request.owner + ", who may have it");
+    for (const Standing& standing : standings) see_silence(when, standing.resource);
     return see_held(when, call, standings);
   }
   if (call.reply->grants.size() != request.names.size())
@@ -188,7 +250,9 @@ void LockChecks::see_held(const Applied& when, const AcquireCall& call, const st
   const Standing& last = *std::ranges::max_element(standings, {}, &Standing::may_have);
   if (*reply.again_in != std::max<Duration>(last.may_have - when.at, std::chrono::milliseconds{1})) {
     const KnownLock* lock = last.free > when.at ? find(last.resource) : nullptr;
-    broken(lock && lock->rests() != "L3" ? lock->rests() : "turn", last.resource,
+    // Far beyond all turns: its end lies further ahead than its lease is long.
+    const bool too_long = lock && *reply.again_in > last.may_have - when.at + std::chrono::minutes{1};
+    broken(lock && (too_long || lock->rests() != "L3") ? lock->rests() : "turn", last.resource,
            "may be had at another time than the answer says");
   }
   if (!request.wait) return;
@@ -239,6 +303,11 @@ void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, c
              "was granted to " + request.owner + " before its bar was over");
     else if (lock.free_from() > when.at)
       broken("delay", grant.resource, "was granted to " + request.owner + " before its delay was over");
+    for (const Holder& holder : lock.holders) {
+      if (!holder.released && holder.leap == leaps_ && true_now(when) < holder.heard + holder.ttl)
+        broken("L3", grant.resource,
+               "was granted to " + request.owner + " before the lease of " + holder.owner + " was over in true time");
+    }
   }
   if (standing.may_have > when.at)
     broken("turn", grant.resource, "was granted to " + request.owner + " before its turn");
@@ -249,8 +318,9 @@ void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, c
   if (joined) {
     tally_.add(Count::locks_joined);
     if (grant.fence != lock.fence) broken("L1", grant.resource, "was joined under another fence than its phase has");
+    lock.silent.reset();
     std::erase_if(lock.holders, [&](const Holder& holder) { return holder.known_until <= when.at; });
-    lock.holders.push_back({request.owner, request.request, when.at + request.ttl, when.at + 2 * request.ttl});
+    lock.holders.push_back(heard_of(when, request));
     return;
   }
   see_fence(when, grant.resource, grant.fence);
@@ -267,9 +337,9 @@ void LockChecks::see_grant(const Applied& when, const AcquireRequest& request, c
           .delay = request.delay,
           .broken_by = lock.broken_by,
           .broken = lock.broken};
-  if (request.to_its_end) lock.bar = when.at + request.ttl;
-  if (request.hold_at_least > Duration{0}) lock.bar = when.at + request.hold_at_least;
-  lock.holders.push_back({request.owner, request.request, when.at + request.ttl, when.at + 2 * request.ttl});
+  lock.bar_length = request.to_its_end ? request.ttl : request.hold_at_least;
+  if (lock.bar_length > Duration{0}) lock.bar = when.at + lock.bar_length;
+  lock.holders.push_back(heard_of(when, request));
 }
 
 // L2, over all that ever had this name; and what a lost tail had, unless the store's wall clock was set back since.
@@ -314,6 +384,10 @@ void LockChecks::see(const Applied& when, const RenewCall& call) {
     if (refusal || !rightful) continue;
     holder->end = when.at + call.reply->left;
     holder->known_until = holder->end + call.request.ttl;
+    holder->ttl = call.request.ttl;
+    holder->heard = true_now(when);
+    holder->leap = leaps_;
+    locks_[sent.resource].silent.reset();
   }
 }
 
@@ -321,6 +395,7 @@ void LockChecks::let_go(const Applied& when, KnownLock& lock, Holder& holder) {
   if (holder.released) return;
   holder.released = true;
   lock.freed = when.at;
+  lock.silent.reset();
 }
 
 void LockChecks::see(const Applied& when, const ReleaseCall& call) {
@@ -389,6 +464,7 @@ void LockChecks::see(const Applied& when, const BreakCall& call) {
   lock.bar = Instant::min();
   lock.delay = Duration{0};
   lock.freed = when.at;
+  lock.silent.reset();
   lock.broken_by = request.request;
   lock.broken = *call.reply;
 }
@@ -397,7 +473,8 @@ void LockChecks::see(const Applied& when, const TidyCall& call) {
   tidied_ = 0;
   if (!call.reply) return;
   std::vector<std::string> gone;
-  for (const auto& [resource, lock] : locks_) {
+  for (auto& [resource, lock] : locks_) {
+    lock = brought_back(std::move(lock), when.at);
     const Result<std::optional<LockRow>> shown = store_.lock(ns_, resource);
     if (!shown || *shown) continue;
     if (lock.free_from() + kFreeLockKeptFor > when.at) broken("L2", resource, "was forgotten before its time");
@@ -413,7 +490,8 @@ void LockChecks::see(const Applied& when, const TidyCall& call) {
 }
 
 void LockChecks::compare_all(Instant now) {
-  for (const auto& [resource, lock] : locks_) {
+  for (const auto& [resource, known] : locks_) {
+    const KnownLock lock = brought_back(known, now);
     const Result<std::optional<LockRow>> shown = store_.lock(ns_, resource);
     if (!shown) continue;
     if (!*shown) {
@@ -455,7 +533,7 @@ void LockChecks::acts(const SimRuntime& process, const LockHolding& held) {
   if (std::abs(process.machine().rate_ppm()) > rules_.drift_promised) return;
   if (forgotten_.contains(held) || ended_by_break_.contains(held)) return;
   const Holder* holder = holder_of(held);
-  if (!holder || !holder->alive(process.simulation().now()))
+  if (!holder || !holder->alive(store_now(process)))
     broken("L5", held.resource,
            "was acted under by " + held.owner + " in " + process.name() + " after the store had ended its lease");
 }
@@ -463,7 +541,7 @@ void LockChecks::acts(const SimRuntime& process, const LockHolding& held) {
 void LockChecks::says_released(const SimRuntime& process, const LockHolding& held) {
   const Holder* holder = holder_of(held);
   const KnownLock* lock = find(held.resource);
-  if (holder && holder->alive(process.simulation().now()) && !lock->to_its_end && !forgotten_.contains(held))
+  if (holder && holder->alive(store_now(process)) && !lock->to_its_end && !forgotten_.contains(held))
     broken("L4", held.resource, "is still held by " + held.owner + ", who was told that it is released");
 }
 

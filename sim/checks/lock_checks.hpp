@@ -31,6 +31,9 @@ struct LockTruth {
     Instant end{};
     Instant known_until{};  // of a shared phase, should somebody join it
     bool released = false;
+    Duration ttl{0};        // as it was last granted or renewed
+    Instant heard{};        // when that was, in true time
+    std::int64_t leap = 0;  // how often the store's clock had been set ahead by then
 
     bool alive(Instant now) const { return !released && end > now; }
   };
@@ -39,11 +42,13 @@ struct LockTruth {
     LockMode mode = LockMode::exclusive;
     bool to_its_end = false;
     Duration delay{0};
+    Duration bar_length{0};
     Instant bar = Instant::min();
     Instant freed = Instant::min();  // the last release or break
     std::vector<Holder> holders;     // of the phase
     std::string broken_by;           // the request of the last break
     BreakReply broken;
+    std::optional<Instant> silent{};  // in true time: since when it is refused, and its holders say nothing
 
     bool held(Instant now) const;
     Instant free_from() const;
@@ -89,6 +94,16 @@ class LockChecks final : private LockTruth {
   // The inventory shows what must be true.
   void compare_all(Instant now);
 
+  // The clock that the store's leases run on, if that is not true time, and true time. Both must outlive it.
+  void use_clocks(const Clock& store, const Clock& truth) {
+    store_clock_ = &store;
+    truth_ = &truth;
+  }
+  // That clock was set ahead: leases end sooner than their holders can know (L5). And it came back: what was granted
+  // meanwhile ends after its own length at the latest, from the first step that meets it (L3, L6).
+  void clock_went_ahead();
+  void clock_came_back();
+
   const LockTruth& truth() const { return *this; }
   // As StoreChecks::went_back.
   void went_back(const LockTruth& before, GuaranteeClass guarantee);
@@ -128,6 +143,14 @@ class LockChecks final : private LockTruth {
   void see_hand_over(const Applied& when, const AcquireRequest& request, const Standing& standing);
   static void let_go(const Applied& when, KnownLock& lock, Holder& holder);
 
+  Instant store_now(const SimRuntime& process) const {
+    return store_clock_ ? store_clock_->now() : process.simulation().now();
+  }
+  Instant true_now(const Applied& when) const { return truth_ ? truth_->now() : when.at; }
+  static KnownLock brought_back(KnownLock lock, Instant now);
+  void bring_back(const AcquireRequest& request, Instant now);
+  void see_silence(const Applied& when, const std::string& resource);
+  Holder heard_of(const Applied& when, const AcquireRequest& request) const;
   Standing stand(const AcquireRequest& request, const std::string& name, Instant now) const;
   bool joins(const std::string& resource, const AcquireRequest& request, Instant now) const;
   const KnownLock* find(const std::string& resource) const;
@@ -141,6 +164,9 @@ class LockChecks final : private LockTruth {
   Violations& violations_;
   Tally& tally_;
   LockRules rules_;
+  const Clock* store_clock_ = nullptr;
+  const Clock* truth_ = nullptr;
+  std::int64_t leaps_ = 0;
   std::int64_t tidied_ = 0;
   WallTime wall_high_;
 

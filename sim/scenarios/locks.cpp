@@ -173,6 +173,25 @@ Plan forgotten(Random& random) {
   return plan;
 }
 
+// The clock that leases run on, as a database server's does, is set ahead by up to an hour and comes back while leases
+// of that time are open; their holders die. Nobody waits for them longer than one ttl.
+Plan clock_of_a_server(Random& random) {
+  const Duration ttl = some_ttl(random);
+  const int hosts = some_hosts(random);
+  Weather weather = rough_weather(ttl, 0.02, hosts);
+  weather.server_ahead_every = 8 * ttl;
+  weather.server_ahead_most = 1h;
+  return lock_plan(random, ttl, hosts, weather,
+                   {.names = static_cast<int>(random.between(1, 2)),
+                    .shared = 0.2,
+                    .slotted = 0.1,
+                    .loops = 0.1,
+                    .elections = random.chance(0.3) ? 0.5 : 0.0,
+                    .at_least = 0.1,
+                    .delayed = 0.1,
+                    .abandons = 0.3});
+}
+
 std::vector<Count> lock_counts(std::vector<Count> and_these) {
   for (const Count what : {Count::locks_granted, Count::locks_released, Count::lock_acts, Count::lock_waits})
     and_these.push_back(what);
@@ -252,6 +271,13 @@ const Scenario lock_retention{.name = "lock-retention",
                               .summary = "locks that are free for long are forgotten, and their fences are not",
                               .plan = long_free,
                               .owes = lock_counts({Count::locks_tidied, Count::wall_set_back, Count::lock_takeovers})};
+
+const Scenario server_clock{
+    .name = "server-clock",
+    .summary = "the server's clock goes ahead and comes back, with leases open",
+    .plan = clock_of_a_server,
+    .owes = rough_lock_counts({Count::server_ahead, Count::server_back, Count::leases_brought_back, Count::lock_bars,
+                               Count::lock_windows, Count::locks_joined})};
 
 const Scenario lock_forgotten{.name = "lock-forgotten",
                               .summary = "a store that forgets its last moments, locks among them",

@@ -107,6 +107,7 @@ const std::vector<Switch>& switches() {
       weather<&Weather::wall_jump_every>("wall_jump"),
       weather<&Weather::wall_leap_every>("wall_leap"),
       weather<&Weather::wall_back_every>("wall_back"),
+      weather<&Weather::server_ahead_every>("server_ahead"),
       weather<&Weather::fleet_every>("fleet"),
       weather<&Weather::twin>("twin"),
       weather<&Weather::kill_at_step>("kill_at_step"),

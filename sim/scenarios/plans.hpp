@@ -40,6 +40,7 @@ extern const Scenario lock_several;
 extern const Scenario lock_election;
 extern const Scenario lock_retention;
 extern const Scenario lock_forgotten;
+extern const Scenario server_clock;
 extern const Scenario schedule_week;
 extern const Scenario schedule_clocks;
 extern const Scenario schedule_hour;

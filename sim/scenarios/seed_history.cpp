@@ -16,7 +16,7 @@ history::Recorder& SeedHistory::recorder(const std::string& by) {
       history::RecorderOptions{.by = by,
                                .store = "simulated",
                                .guarantee = 'B',
-                               .store_clock = truth_.boot_id(),
+                               .store_clock = leases_by_order_ ? "" : truth_.boot_id(),
                                .whole = true,
                                .repeats = repeats_ ? kCopiesArriveWithin : Duration{0}}));
   return *recorders_.back();

@@ -23,8 +23,10 @@ enum class Audit {
 
 class SeedHistory final : public history::Sink {
  public:
-  // `truth` tells true time, which is what the store's leases run on; it must outlive this.
-  SeedHistory(Audit audit, const Clock& truth, bool repeats) : audit_(audit), truth_(truth), repeats_(repeats) {}
+  // `truth` tells true time, which is what the store's leases run on, unless they are to be judged by order alone; it
+  // must outlive this.
+  SeedHistory(Audit audit, const Clock& truth, bool repeats, bool leases_by_order = false)
+      : audit_(audit), truth_(truth), repeats_(repeats), leases_by_order_(leases_by_order) {}
 
   Audit of() const { return audit_; }
   // Lives as long as this.
@@ -40,6 +42,7 @@ class SeedHistory final : public history::Sink {
   Audit audit_;
   const Clock& truth_;
   bool repeats_;
+  bool leases_by_order_;
   std::vector<std::unique_ptr<history::Recorder>> recorders_;
   std::vector<std::string> lines_;
 };

@@ -36,6 +36,7 @@ void World::begin_store_faults() {
     restart_store();
   });
   every(weather_.wall_back_every, [this] { set_store_clock_back(); });
+  every(weather_.server_ahead_every, [this] { set_server_clock_ahead(); });
   if (plan_.fences_end)
     simulation_.after(simulation_.random().between(Duration{0}, plan_.storm), [this] { pass_the_last_fence(); });
 }
@@ -113,6 +114,25 @@ void World::set_store_clock_back() {
   if (simulation_.trace().on())
     simulation_.trace().write(simulation_.now(), "store",
                               "has its wall clock set back by " + std::to_string(by.count()) + " us");
+}
+
+// Leases run on it: those of before end at once, and those that are granted meanwhile are open when it comes back.
+void World::set_server_clock_ahead() {
+  if (server_is_ahead_) return;
+  Random& random = simulation_.random();
+  const Duration by = random.between(plan_.ttl, weather_.server_ahead_most);
+  server_is_ahead_ = true;
+  tally_.add(Count::server_ahead);
+  store_clock_.shift(by);
+  lock_checks_->clock_went_ahead();
+  simulation_.trace().write(simulation_.now(), "store", "has its clock set ahead");
+  simulation_.after(random.between(Duration{1}, 6 * plan_.ttl), [this, by] {
+    tally_.add(Count::server_back);
+    store_clock_.shift(-by);
+    lock_checks_->clock_came_back();
+    server_is_ahead_ = false;
+    simulation_.trace().write(simulation_.now(), "store", "has its clock set right again");
+  });
 }
 
 // Then someone sets the clock, as the refusal says, and makes due what was enqueued meanwhile: its time would never

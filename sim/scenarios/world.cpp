@@ -64,6 +64,7 @@ void World::make_store() {
                         .one_waiter_a_process = plan_.locks.nothing_lost,
                         .drift_promised = plan_.drift_promised};
   lock_checks_ = std::make_unique<LockChecks>(std::string(kNamespace), store, violations_, tally_, rules);
+  lock_checks_->use_clocks(store_clock_, true_clock_);
   schedule_checks_ = std::make_unique<ScheduleChecks>(std::string(kNamespace), store, violations_, tally_);
   handler_checks_ = std::make_unique<HandlerChecks>(*checks_, violations_, tally_, LeaseTimes::of(plan_.ttl).grace,
                                                     plan_.drift_promised);
@@ -80,7 +81,10 @@ void World::make_history(Audit audit) {
                        weather.amnesia_every != Duration{0};
   if (audit == Audit::none || forgets || plan_.numbers.deliveries != 0) return;
   const Audit of = weather.crash_every == Duration{0} ? audit : Audit::clients;
-  history_ = std::make_unique<SeedHistory>(of, true_clock_, of == Audit::clients && weather.duplicate > 0);
+  // Leases that run on a clock that somebody sets are judged by the order of the store's steps.
+  const bool leases_by_order = weather.server_ahead_every != Duration{0};
+  history_ =
+      std::make_unique<SeedHistory>(of, true_clock_, of == Audit::clients && weather.duplicate > 0, leases_by_order);
   if (of == Audit::store) noted_ = std::make_unique<history::HistoryStore>(history_->recorder("store"), *recorded_);
   if (of == Audit::clients) own_ = std::make_unique<history::HistoryStore>(history_->recorder("world"), *recorded_);
 }
@@ -128,8 +132,8 @@ void World::applied(const Applied& applied) {
   if (const auto* stopped = std::get_if<StoppedCall>(&applied.call)) handler_checks_->said_stopped(stopped->request);
   const std::int64_t operations = tally_.of(Count::operations);
   if (operations % plan_.compare_every != 0) return;
-  checks_->compare_all(simulation_.now());
-  lock_checks_->compare_all(simulation_.now());
+  checks_->compare_all(store_clock_.now());
+  lock_checks_->compare_all(store_clock_.now());
   checks_->explains_what_waits(store_clock_.now(), store_clock_.wall_now(), 3, static_cast<std::size_t>(operations));
 }
 

@@ -35,13 +35,17 @@ inline std::string queue_name(int number) { return "q" + std::to_string(number);
 class MachineClock final : public Clock {
  public:
   MachineClock(const Simulation& simulation, const Machine& machine) : simulation_(simulation), machine_(machine) {}
-  Instant now() const override { return machine_.local(simulation_.now()); }
-  WallTime wall_now() const override { return machine_.wall(simulation_.now()); }
+  Instant now() const override { return machine_.local(simulation_.now()) + shift_; }
+  WallTime wall_now() const override { return machine_.wall(simulation_.now()) + shift_; }
   std::string boot_id() const override { return machine_.name(); }
+
+  // Someone sets the clock of a server, which has only one: leases run on it too.
+  void shift(Duration by) { shift_ += by; }
 
  private:
   const Simulation& simulation_;
   const Machine& machine_;
+  Duration shift_{0};
 };
 
 // True time, and the store's wall clock.
@@ -206,6 +210,7 @@ class World final : public StoreObserver {
   void restart_store();
   void restore_store();
   void set_store_clock_back();
+  void set_server_clock_ahead();
   void pass_the_last_fence();
 
   // Faults that never end (lasting_faults.cpp).
@@ -244,7 +249,8 @@ class World final : public StoreObserver {
   MemoryStore* memory_ = nullptr;  // the real one, if it can go back
   StoreServer server_;
   std::map<Instant, Kept> snapshots_;
-  bool store_fault_ = false;  // one is under way
+  bool store_fault_ = false;      // one is under way
+  bool server_is_ahead_ = false;  // the clock that its leases run on
   std::unique_ptr<Store> wrapped_store_;
   std::unique_ptr<StoreChecks> checks_;
   std::unique_ptr<LockChecks> lock_checks_;

@@ -100,7 +100,8 @@ enum class Count {
   lock_refusals,  // late words of holders that the store refused
   locks_released,
   locks_withdrawn,
-  locks_broken,  // by an operator
+  locks_broken,         // by an operator
+  leases_brought_back,  // after a server's clock was ahead
   locks_tidied,
   lock_acts,   // of holders that trusted their lock
   locks_lost,  // while they were held, as their holders saw it
@@ -168,6 +169,8 @@ enum class Count {
   fleet_restarts,  // of all workers at once
   wall_set_back,   // the store's wall clock, by much
   clock_at_2200,   // the store's wall clock, for a while
+  server_ahead,    // the clock that its leases run on
+  server_back,     // and back
   store_crashes,
   store_down,       // requests that met a store that was down
   restores,         // of an old snapshot

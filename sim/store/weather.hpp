@@ -39,6 +39,8 @@ struct Weather {
   Duration amnesia_every{0};    // it comes back empty
   Duration wall_back_every{0};  // its wall clock is set back, and stays so
   Duration wall_back_most{0};
+  Duration server_ahead_every{0};  // the clock that its leases run on is set ahead, and set right soon after
+  Duration server_ahead_most{0};
 
   // At each step of a process.
   double kill_at_step = 0;
