@@ -52,3 +52,21 @@ run_beside() {
   done
   exit $status
 }
+
+# shifted_clock OFFSET FOLDER: a library in FOLDER, and beside it the file `clock` that says by how much the clock of a process that preloads it is off; whoever replaces
+# that file sets the clock. Sets `clock_env`, the environment of such a process, and exports FENCELINE_TEST_CLOCK, the file.
+shifted_clock() {
+  local library root unit
+  [[ $1 =~ ^([+-])([0-9]{1,4})([smh])$ ]] || give_up "--clock '$1' is not an offset; write +1h or -1h" 64
+  case ${BASH_REMATCH[3]} in s) unit=1 ;; m) unit=60 ;; *) unit=3600 ;; esac
+  echo "${BASH_REMATCH[1]}$((BASH_REMATCH[2] * unit))" >"$2/clock" && chmod 644 "$2/clock" || exit 70
+  root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
+  library=$root/build/shifted_clock-$(sha256sum <"$root/tests/support/shifted_clock.cpp" | cut -c 1-16).so
+  if ! [ -r "$library" ]; then
+    mkdir -p "$root/build" && ${CXX:-c++} -std=c++20 -O2 -shared -fPIC -o "$library.$$" "$root/tests/support/shifted_clock.cpp" && mv "$library.$$" "$library" || exit 70
+  fi
+  cp "$library" "$2/clock.so" && chmod 755 "$2/clock.so" || exit 70 # where another user may read it
+  export FENCELINE_TEST_CLOCK=$2/clock
+  # shellcheck disable=SC2034 # for who calls this
+  clock_env=("LD_PRELOAD=$2/clock.so" "FENCELINE_CLOCK_FILE=$2/clock")
+}
