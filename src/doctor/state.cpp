@@ -78,6 +78,7 @@ bool is_host_name(std::string_view host) {
 std::string StateLook::wake_or_forget(const WorkerRow& row) const {
   const std::string wake = "kill -CONT " + std::to_string(row.report.pid);
   const std::string forget = "fenceline workers forget " + shell_word(row.report.owner);
+  if (was_seen_ahead(row)) return forget;  // one that lives says so again within seconds
   const std::optional<bool> lives = options.lives ? options.lives(row) : std::nullopt;
   if (lives) return *lives ? wake : forget;
   if (!is_host_name(row.report.host) || row.report.pid <= 0) return forget;
@@ -113,7 +114,9 @@ constexpr std::array<Check, 3> kOfPlans{schedules_late, schedules_ahead, items_o
 }  // namespace
 }  // namespace doctor
 
-bool is_gone(const WorkerRow& row) { return row.unseen > row.report.ttl; }
+bool is_gone(const WorkerRow& row) { return row.unseen > row.report.ttl || was_seen_ahead(row); }
+
+bool was_seen_ahead(const WorkerRow& row) { return -row.unseen > row.report.ttl; }
 
 Result<Looked> look_at_state(Runtime& runtime, Store& store, const StateOptions& options) {
   Looked looked;

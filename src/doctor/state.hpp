@@ -72,6 +72,9 @@ struct Looked {
 
 // Not seen for longer than its leases live: it died without a word, hangs, or is cut off.
 bool is_gone(const WorkerRow& row);
+// Last seen at a moment that lies ahead: the store's clock was ahead, and it was not seen since the clock came back. It
+// counts as gone.
+bool was_seen_ahead(const WorkerRow& row);
 
 // All of kStateChecks in one namespace. Errors: the first that the store answers; whoever asks knows then that the
 // store is away.

@@ -1,10 +1,12 @@
 // Locks, schedules and pipelines.
 #include <gtest/gtest.h>
 
+#include "base/utc_text.hpp"
 #include "doctor/text.hpp"
 #include "services/item_acts.hpp"
 #include "services/pipeline_acts.hpp"
 #include "services/schedule_acts.hpp"
+#include "services/schedule_steps.hpp"
 #include "support/state_fixture.hpp"
 
 namespace fenceline {
@@ -175,6 +177,43 @@ TEST_F(Schedules, AheadOfTheClockAreTakenBackByTheCommandThatIsNamed) {
   EXPECT_EQ(look().numbers.schedules_ahead, 1);
   EXPECT_TRUE(ahead.remedy.ends_with(".250000Z")) << "its account begins within this second: " << ahead.remedy;
   must(acts.rewind("hourly", real, {"ann", "the clock was wrong"}));
+  EXPECT_EQ(one("schedules_ahead").status, FindingStatus::ok);
+}
+
+// Ticks that seemed to be too late while the clock was ahead; it came back, and their time passed.
+TEST_F(Schedules, S3_TicksSkippedWhileTheClockWasAheadAreOpenedAgainByTheCommandThatIsNamed) {
+  must(acts.put("often", {.cron = "* * * * *", .queue = "mail", .catch_up = CatchUp::all, .window = 1h}));
+  const WallTime real = std::chrono::ceil<std::chrono::minutes>(clock.wall_now());
+  pass(real - clock.wall_now() + 30s);
+  const auto step = [&] {
+    const ScheduleRow row = must(store.schedules({.ns = options.ns})).schedules.front();
+    const PlannedStep planned =
+        must(plan_step(runtime, store, options.ns, must(known(row)), clock.wall_now(), StepEnd::now));
+    if (planned.step)
+      must(store.step_ticks({.ns = options.ns, .steps = {*planned.step}, .request = fresh_id(runtime), .owner = "w"}));
+  };
+  step();
+  clock.set_server_clock(24h);
+  step();
+  clock.set_server_clock(-24h);
+  must(acts.rewind("often", clock.wall_now(), {"scheduler", "the clock came back"}));
+  EXPECT_EQ(one("schedules_ahead").status, FindingStatus::ok) << "their time is still to come, and they are open";
+  clock.set_server_clock(24h);
+  step();
+  clock.set_server_clock(-24h);
+  pass(5min);
+  must(acts.rewind("often", clock.wall_now(), {"scheduler", "the clock came back"}));
+  const Finding skipped = one("schedules_ahead");
+  EXPECT_EQ(skipped.status, FindingStatus::warning);
+  EXPECT_TRUE(skipped.detail.starts_with("schedule often: 5 ticks from ")) << skipped.detail;
+  EXPECT_TRUE(skipped.detail.ends_with(" were skipped while the store's clock was ahead")) << skipped.detail;
+  EXPECT_EQ(skipped.remedy, "fenceline schedule rewind often --to " + utc_text(real + 59s));
+  must(acts.rewind("often", real + 59s, {"ann", "the clock was ahead"}));
+  step();
+  std::int64_t fired = 0;
+  for (const TickRow& tick : must(store.ticks({.ns = options.ns, .schedule = "often"})).ticks)
+    fired += tick.fired() && tick.tick > real && tick.tick <= clock.wall_now();
+  EXPECT_EQ(fired, 5);
   EXPECT_EQ(one("schedules_ahead").status, FindingStatus::ok);
 }
 

@@ -1,7 +1,9 @@
 // Queues: how long work waits and why, dead letters, effects in doubt.
 #include <algorithm>
+#include <iterator>
 
 #include "doctor/state_look.hpp"
+#include "services/queue_rewind.hpp"
 
 namespace fenceline::doctor {
 namespace {
@@ -54,6 +56,57 @@ void judge_queue(StateLook& look, FindingList& list, const QueueRow& row) {
              "fenceline work " + row.queue + " -- CMD", *row.oldest_ready_at);
 }
 
+// Some of the ready jobs of a queue, where those that a clock left behind are likely to be: among the first, since
+// others are done before them, and among the newest.
+Result<std::vector<Job>> some_ready(StateLook& look, const QueueRow& row) {
+  JobsRequest request{.ns = look.options.ns, .queue = row.queue, .state = JobState::ready, .limit = kPage};
+  Result<JobsReply> first = look.store.jobs(request);
+  if (!first) return std::unexpected(first.error());
+  std::vector<Job> jobs = std::move(first->jobs);
+  if (!first->next) return jobs;
+  request.after = std::max(*first->next, row.newest - kPage);
+  Result<JobsReply> last = look.store.jobs(request);
+  if (!last) return std::unexpected(last.error());
+  std::ranges::move(last->jobs, std::back_inserter(jobs));
+  return jobs;
+}
+
+// Jobs that a clock that was ahead left behind: their time is still to come, and nobody meant them to wait.
+Result<void> judge_run_times(StateLook& look, FindingList& list, const QueueRow& row) {
+  if (row.ahead == 0 || !look.has_time()) return {};
+  const Result<std::vector<Job>> jobs = some_ready(look, row);
+  if (!jobs) return std::unexpected(jobs.error());
+  std::int64_t left_behind = 0, delayed = 0;
+  std::size_t asked = 0;
+  WallTime last = look.now;
+  for (const Job& job : *jobs) {
+    std::optional<WallTime> ended;
+    if (job.deliveries > 0 && job.run_at > look.now && asked++ < kAttemptsAsked) {
+      const Result<std::vector<Attempt>> attempts = look.store.attempts(look.options.ns, job.id);
+      if (!attempts) return std::unexpected(attempts.error());
+      if (!attempts->empty()) ended = attempts->back().ended_at;
+    }
+    const RunTimeSeen seen = run_time_of(job, ended, look.now);
+    if (seen.kind == RunTime::as_meant) continue;
+    (seen.kind == RunTime::delayed ? delayed : left_behind) += 1;
+    last = std::max(last, job.run_at);
+  }
+  const auto all = static_cast<std::int64_t>(jobs->size());
+  const std::string at_least = all < row.depth_of(JobState::ready) ? "at least " : "";
+  if (left_behind > 0)
+    list.add(FindingStatus::bad,
+             "queue " + row.queue + ": " + at_least + counted(left_behind, "job") +
+                 " came or failed while the store's clock was ahead, and " + (left_behind == 1 ? "waits" : "wait") +
+                 " up to " + rough(last - look.now) + " for it",
+             "fenceline queue rewind " + row.queue);
+  if (delayed > 0)
+    list.add(FindingStatus::warning,
+             "queue " + row.queue + ": " + at_least + counted(delayed, "job") +
+                 " was delayed while the store's clock was ahead, and may run later than meant",
+             "fenceline queue rewind " + row.queue + " --delayed");
+  return {};
+}
+
 std::string first_line(const std::string& text) {
   constexpr std::size_t kShown = 80;
   const std::string line = text.substr(0, text.find('\n'));
@@ -64,7 +117,10 @@ std::string first_line(const std::string& text) {
 
 Result<Findings> queue_age(StateLook& look) {
   FindingList list("queue_age", "work that is due is not done, and the backlog grows", "fenceline queue list");
-  for (const QueueRow& row : look.looked.queues) judge_queue(look, list, row);
+  for (const QueueRow& row : look.looked.queues) {
+    judge_queue(look, list, row);
+    if (Result<void> judged = judge_run_times(look, list, row); !judged) return std::unexpected(judged.error());
+  }
   return look.told(std::move(list),
                    counted(static_cast<std::int64_t>(look.looked.queues.size()), "queue") + ", no long waits");
 }

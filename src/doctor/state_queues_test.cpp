@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "services/queue_rewind.hpp"
 #include "store/forwarding_store.hpp"
 #include "support/state_fixture.hpp"
 
@@ -53,6 +54,52 @@ TEST_F(QueueAge, QuietWorkersAreNoWorkers) {
   expect_only({});
   must(store.order_worker({.ns = options.ns, .owner = "w-1", .order = WorkerOrder::quiet, .act = {"ann", "deploy"}}));
   EXPECT_EQ(one("queue_age").remedy, "fenceline workers resume w-1");
+}
+
+// The store's clock was an hour ahead: what came then waits for an hour, and nobody meant it to.
+TEST_F(QueueAge, JobsThatCameWhileTheClockWasAheadAreNamedAndMendedByTheCommand) {
+  clock.set_server_clock(1h);
+  for (int i = 0; i < 3; ++i) enqueue({});
+  enqueue({.delay = 10min});
+  report("w-1");
+  ASSERT_NE(claim("w-1"), 0);
+  const JobId failed = must(store.jobs({.ns = options.ns, .state = JobState::running})).jobs.front().id;
+  settle("w-1", failed, must(store.job(options.ns, failed))->fence, {.kind = OutcomeKind::failed, .retry_in = 5s});
+  clock.set_server_clock(-1h);
+  enqueue({.delay = 2h});
+  report("w-1");
+  const std::vector<Finding> findings = found("queue_age");
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].status, FindingStatus::bad);
+  EXPECT_EQ(findings[0].detail,
+            "queue mail: 3 jobs came or failed while the store's clock was ahead, and wait up to 70m for it");
+  EXPECT_EQ(findings[0].remedy, "fenceline queue rewind mail");
+  EXPECT_EQ(findings[1].remedy, "fenceline queue rewind mail --delayed");
+
+  const auto rewound = [&](bool delayed, bool dry_run = false) {
+    return must(rewind_queue(
+        store, {.ns = options.ns, .queue = "mail", .delayed = delayed, .dry_run = dry_run, .act = {"ann", "clock"}},
+        [&] { return fresh_id(runtime); }, [](const auto& call) { return call(); }, {}));
+  };
+  EXPECT_EQ(rewound(false, true).moved, 3);
+  EXPECT_EQ(found("queue_age").size(), 2U) << "that was a dry run";
+  const Rewound plain = rewound(false);
+  EXPECT_EQ(plain.moved, 3);
+  EXPECT_EQ(plain.delayed, 1);
+  EXPECT_EQ(one("queue_age").status, FindingStatus::warning) << "the delayed one";
+  EXPECT_NE(claim("w-1"), 0);
+  EXPECT_NE(claim("w-1"), 0);
+  EXPECT_EQ(claim("w-1"), 0) << "the one that failed waits for its backoff";
+  pass(5s);
+  EXPECT_NE(claim("w-1"), 0);
+  EXPECT_EQ(rewound(true).moved, 1);
+  report("w-1");
+  EXPECT_EQ(one("queue_age").status, FindingStatus::ok);
+  pass(10min - 1s);
+  EXPECT_EQ(claim("w-2"), 0) << "the delayed one keeps its own delay";
+  pass(1s);
+  EXPECT_NE(claim("w-2"), 0);
+  EXPECT_EQ(claim("w-2"), 0) << "and the one of two hours waits as it was meant to";
 }
 
 using DeadLetters = test::StateOnMemory;

@@ -118,10 +118,14 @@ Result<Findings> workers_gone(StateLook& look) {
       continue;
     }
     const std::int64_t held = static_cast<std::int64_t>(row.report.holding.size());
+    const std::string unseen =
+        was_seen_ahead(row)
+            ? ") was last seen " + rough(-row.unseen) +
+                  " ahead of the store's clock, and not since the clock was set back"
+            : ") has not been seen for " + rough(row.unseen) + ", longer than its ttl of " + rough(row.report.ttl);
     list.add(FindingStatus::warning,
              "worker " + row.report.owner + " on " + row.report.host + " (pid " + std::to_string(row.report.pid) +
-                 ") has not been seen for " + rough(row.unseen) + ", longer than its ttl of " + rough(row.report.ttl) +
-                 (held > 0 ? "; it had " + counted(held, "job") : ""),
+                 unseen + (held > 0 ? "; it had " + counted(held, "job") : ""),
              look.wake_or_forget(row), row.seen_at);
   }
   look.looked.numbers.workers_seen = seen;

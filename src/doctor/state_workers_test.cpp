@@ -153,5 +153,39 @@ TEST_F(WorkersGone, AreToldWithWhatTheyHeld) {
   EXPECT_EQ(one("workers_gone").status, FindingStatus::ok);
 }
 
+// The store's clock was an hour ahead when it was last seen: by that clock it is seen for an hour to come.
+TEST_F(WorkersGone, AreAlsoThoseWhoWereSeenAheadOfTheClockAndNotSince) {
+  clock.set_server_clock(1h);
+  const JobId id = enqueue({});
+  const Fence first = claim("w-1");
+  report("w-1", {{id, first}});
+  clock.set_server_clock(-1h);
+  const Finding gone = one("workers_gone");
+  EXPECT_EQ(gone.status, FindingStatus::warning);
+  EXPECT_EQ(
+      gone.detail,
+      "worker w-1 on box (pid 4711) was last seen 60m ahead of the store's clock, and not since the clock was set "
+      "back; it had 1 job");
+  EXPECT_EQ(gone.remedy, "fenceline workers forget w-1");
+  EXPECT_EQ(claim("w-2"), 0);
+  pass(kTtl);
+  const Fence second = claim("w-2");
+  ASSERT_NE(second, 0);
+  report("w-2", {{id, second}});
+  options.lives = [](const WorkerRow&) { return true; };  // another process has its number by now
+  EXPECT_EQ(one("beliefs").remedy, "fenceline workers forget w-1");
+  must(store.remove_worker(options.ns, "w-1"));
+  EXPECT_EQ(one("beliefs").status, FindingStatus::ok);
+  EXPECT_EQ(one("workers_gone").status, FindingStatus::ok);
+}
+
+TEST_F(WorkersGone, AreNotThoseWhoReportedSinceTheClockCameBack) {
+  clock.set_server_clock(1h);
+  report("w-1");
+  clock.set_server_clock(-1h);
+  report("w-1");
+  EXPECT_EQ(one("workers_gone").status, FindingStatus::ok);
+}
+
 }  // namespace
 }  // namespace fenceline

@@ -24,6 +24,7 @@ CommandSpec queue_set_command();
 CommandSpec queue_pause_command();
 CommandSpec queue_resume_command();
 CommandSpec queue_purge_command();
+CommandSpec queue_rewind_command();
 CommandSpec dead_list_command();
 CommandSpec dead_redrive_command();
 CommandSpec guardian_command();  // hidden: the parent of a handler's process

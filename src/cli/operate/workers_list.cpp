@@ -34,6 +34,7 @@ Json as_json(const WorkerRow& row) {
 // A whole time stamp would be cut beside an owner: people get how long ago it was.
 std::string seen(const WorkerRow& row) {
   if (!stdout_is_terminal()) return format_time(row.seen_at);
+  if (was_seen_ahead(row)) return format_duration(std::chrono::floor<std::chrono::seconds>(-row.unseen)) + " ahead";
   const auto ago = std::chrono::floor<std::chrono::seconds>(std::max(Duration{0}, row.unseen));
   return format_duration(ago) + " ago";
 }

@@ -1,0 +1,73 @@
+// fenceline queue rewind: jobs that keep a run time of a clock that was ahead get the time that they would have had.
+#include "services/queue_rewind.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/frame/acts.hpp"
+#include "cli/frame/output.hpp"
+#include "cli/frame/signals.hpp"
+#include "cli/jobs/commands.hpp"
+#include "cli/jobs/queue_view.hpp"
+
+namespace fenceline::cli {
+namespace {
+
+Result<int> run_queue_rewind(Invocation& invocation) {
+  const Result<Act> act = act_of(invocation);
+  if (!act) return std::unexpected(act.error());
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<QueueRow> row = find_queue(invocation, **store);
+  if (!row) return std::unexpected(row.error());
+  const bool dry_run = invocation.has("--dry-run");
+  const Result<Rewound> rewound = rewind_queue(
+      **store,
+      {.ns = invocation.ns,
+       .queue = row->queue,
+       .delayed = invocation.has("--delayed"),
+       .dry_run = dry_run,
+       .act = *act},
+      [&] { return fresh_request(*invocation.runtime); },
+      [&](const std::function<Result<ActReply>()>& call) { return store->until_known(invocation.stop, call); },
+      invocation.stop);
+  if (!rewound) return std::unexpected(rewound.error());
+  if (invocation.json) {
+    print_line(nlohmann::ordered_json{
+        {"queue", row->queue}, {"moved", rewound->moved}, {"delayed", rewound->delayed}, {"dry_run", dry_run}}
+                   .dump());
+  } else {
+    print_line(std::to_string(rewound->moved));
+    if (rewound->delayed > 0)
+      tell("fenceline: " + counted(rewound->delayed, "delayed job") + " of queue " + row->queue +
+           " keep their run time. Pass --delayed to start each after its own delay from now.");
+  }
+  if (!invocation.stop.stop_requested()) return kExitOk;
+  tell("fenceline: interrupted; run it again for the rest");
+  return interrupted_exit();
+}
+
+}  // namespace
+
+CommandSpec queue_rewind_command() {
+  return {
+      .name = "queue rewind",
+      .summary =
+          "Start jobs that wait only because the store's clock was ahead when they were enqueued or failed; "
+          "prints how many",
+      .arguments = {{"QUEUE", "its name"}},
+      .options = with_act_options(
+          {{"--delayed", "",
+            "also jobs that were enqueued with --delay or --at while the clock was ahead: each runs after its own "
+            "delay from now"},
+           {"--dry-run", "", "change nothing; print how many it would move"}}),
+      .sections = {{"Which jobs",
+                    {{"enqueued ahead", "enqueued at a time that is still to come, to run at once: they run now"},
+                     {"failed ahead", "failed at a time that is still to come: they are retried after their backoff"},
+                     {"delayed ahead", "delayed by their producer: they stay, unless --delayed is given"},
+                     {"all others", "they stay as they are"}}}},
+      .examples = {{"fenceline queue rewind mail --dry-run", "how many jobs a clock that was ahead left behind"},
+                   {"fenceline queue rewind mail --reason 'the clock was an hour ahead'", "they run now"}},
+      .run = run_queue_rewind};
+}
+
+}  // namespace fenceline::cli
