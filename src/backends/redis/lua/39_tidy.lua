@@ -169,7 +169,7 @@ for queue in pairs(queues) do
       call('HDEL', P .. 'plain_gone', queue .. '/' .. stage)
     end
     call('DEL', P .. 'stages:' .. queue)
-    for _, hash in ipairs({'parked_at', 'unparking', 'unparking_early'}) do call('HDEL', P .. hash, queue) end
+    for _, hash in ipairs({'parked_at', 'unparking', 'unparking_early', 'read_at'}) do call('HDEL', P .. hash, queue) end
   end
 end
 
