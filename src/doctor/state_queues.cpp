@@ -76,7 +76,7 @@ Result<void> judge_run_times(StateLook& look, FindingList& list, const QueueRow&
   if (row.ahead == 0 || !look.has_time()) return {};
   const Result<std::vector<Job>> jobs = some_ready(look, row);
   if (!jobs) return std::unexpected(jobs.error());
-  std::int64_t left_behind = 0, delayed = 0;
+  std::int64_t left_behind = 0;
   std::size_t asked = 0;
   WallTime last = look.now;
   for (const Job& job : *jobs) {
@@ -86,9 +86,9 @@ Result<void> judge_run_times(StateLook& look, FindingList& list, const QueueRow&
       if (!attempts) return std::unexpected(attempts.error());
       if (!attempts->empty()) ended = attempts->back().ended_at;
     }
-    const RunTimeSeen seen = run_time_of(job, ended, look.now);
-    if (seen.kind == RunTime::as_meant) continue;
-    (seen.kind == RunTime::delayed ? delayed : left_behind) += 1;
+    const RunTime run_time = run_time_of(job, ended, look.now);
+    if (run_time == RunTime::as_meant || run_time == RunTime::delayed) continue;
+    left_behind += 1;
     last = std::max(last, job.run_at);
   }
   const auto all = static_cast<std::int64_t>(jobs->size());
@@ -99,11 +99,6 @@ Result<void> judge_run_times(StateLook& look, FindingList& list, const QueueRow&
                  " came or failed while the store's clock was ahead, and " + (left_behind == 1 ? "waits" : "wait") +
                  " up to " + rough(last - look.now) + " for it",
              "fenceline queue rewind " + row.queue);
-  if (delayed > 0)
-    list.add(FindingStatus::warning,
-             "queue " + row.queue + ": " + at_least + counted(delayed, "job") +
-                 " was delayed while the store's clock was ahead, and may run later than meant",
-             "fenceline queue rewind " + row.queue + " --delayed");
   return {};
 }
 

@@ -1,4 +1,4 @@
-// fenceline queue rewind: jobs that keep a run time of a clock that was ahead get the time that they would have had.
+// fenceline queue rewind: jobs that keep a run time of a clock that was ahead start now.
 #include "services/queue_rewind.hpp"
 
 #include <nlohmann/json.hpp>
@@ -21,12 +21,7 @@ Result<int> run_queue_rewind(Invocation& invocation) {
   if (!row) return std::unexpected(row.error());
   const bool dry_run = invocation.has("--dry-run");
   const Result<Rewound> rewound = rewind_queue(
-      **store,
-      {.ns = invocation.ns,
-       .queue = row->queue,
-       .delayed = invocation.has("--delayed"),
-       .dry_run = dry_run,
-       .act = *act},
+      **store, {.ns = invocation.ns, .queue = row->queue, .dry_run = dry_run, .act = *act},
       [&] { return fresh_request(*invocation.runtime); },
       [&](const std::function<Result<ActReply>()>& call) { return store->until_known(invocation.stop, call); },
       invocation.stop);
@@ -39,7 +34,7 @@ Result<int> run_queue_rewind(Invocation& invocation) {
     print_line(std::to_string(rewound->moved));
     if (rewound->delayed > 0)
       tell("fenceline: " + counted(rewound->delayed, "delayed job") + " of queue " + row->queue +
-           " keep their run time. Pass --delayed to start each after its own delay from now.");
+           " keep their run time. To start one now: fenceline job retry ID");
   }
   if (!invocation.stop.stop_requested()) return kExitOk;
   tell("fenceline: interrupted; run it again for the rest");
@@ -49,25 +44,20 @@ Result<int> run_queue_rewind(Invocation& invocation) {
 }  // namespace
 
 CommandSpec queue_rewind_command() {
-  return {
-      .name = "queue rewind",
-      .summary =
-          "Start jobs that wait only because the store's clock was ahead when they were enqueued or failed; "
-          "prints how many",
-      .arguments = {{"QUEUE", "its name"}},
-      .options = with_act_options(
-          {{"--delayed", "",
-            "also jobs that were enqueued with --delay or --at while the clock was ahead: each runs after its own "
-            "delay from now"},
-           {"--dry-run", "", "change nothing; print how many it would move"}}),
-      .sections = {{"Which jobs",
-                    {{"enqueued ahead", "enqueued at a time that is still to come, to run at once: they run now"},
-                     {"failed ahead", "failed at a time that is still to come: they are retried after their backoff"},
-                     {"delayed ahead", "delayed by their producer: they stay, unless --delayed is given"},
-                     {"all others", "they stay as they are"}}}},
-      .examples = {{"fenceline queue rewind mail --dry-run", "how many jobs a clock that was ahead left behind"},
-                   {"fenceline queue rewind mail --reason 'the clock was an hour ahead'", "they run now"}},
-      .run = run_queue_rewind};
+  return {.name = "queue rewind",
+          .summary =
+              "Start jobs that wait only because the store's clock was ahead when they were enqueued or failed; "
+              "prints how many",
+          .arguments = {{"QUEUE", "its name"}},
+          .options = with_act_options({{"--dry-run", "", "change nothing; print how many jobs would start"}}),
+          .sections = {{"Which jobs",
+                        {{"enqueued ahead", "enqueued at a time that is still to come, to run at once: they run now"},
+                         {"failed ahead", "failed at a time that is still to come: they are retried now"},
+                         {"delayed ahead", "enqueued with --delay or --at: they stay, and are counted"},
+                         {"all others", "they stay as they are"}}}},
+          .examples = {{"fenceline queue rewind mail --dry-run", "how many jobs a clock that was ahead left behind"},
+                       {"fenceline queue rewind mail --reason 'the clock was an hour ahead'", "they run now"}},
+          .run = run_queue_rewind};
 }
 
 }  // namespace fenceline::cli
