@@ -182,7 +182,7 @@ TEST_F(Schedules, AheadOfTheClockAreTakenBackByTheCommandThatIsNamed) {
 
 // Ticks that seemed to be too late while the clock was ahead; it came back, and their time passed.
 TEST_F(Schedules, S3_TicksSkippedWhileTheClockWasAheadAreOpenedAgainByTheCommandThatIsNamed) {
-  must(acts.put("often", {.cron = "* * * * *", .queue = "mail", .catch_up = CatchUp::all, .window = 1h}));
+  must(acts.put("often", {.cron = "* * * * *", .catch_up = CatchUp::all, .window = 1h, .queue = "mail"}));
   const WallTime real = std::chrono::ceil<std::chrono::minutes>(clock.wall_now());
   pass(real - clock.wall_now() + 30s);
   const auto step = [&] {
