@@ -228,7 +228,7 @@ TEST_F(SqliteWriter, ALockFromOutsideIsWaitedForUntilTheDeadline) {
   hasty.timeout = std::chrono::milliseconds{2500};
   const auto refused = store->enqueue(hasty);
   EXPECT_EQ(code_of(refused), Code::unavailable);
-  EXPECT_NE(refused.error().message.find("outside"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("not fenceline's"), std::string::npos) << refused.error().message;
   child.end(SIGKILL);
   waiting.join();
   EXPECT_TRUE(went_in);
