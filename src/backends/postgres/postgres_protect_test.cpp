@@ -53,6 +53,26 @@ TEST_F(PostgresProtect, E3_TakesAnEqualOrNewerFenceAndRefusesAnOlderOne) {
       << "what was deleted is remembered";
 }
 
+// The example of docs/tables-postgresql.md: what a protected table alone does not refuse, and what does.
+TEST_F(PostgresProtect, E3_AResourceOfYourOwnNeedsAGuardOrACompleteInTheTransaction) {
+  app_.run("create table " + theirs("account") + " (name text primary key, cents int, fence bigint)");
+  app.must_run(protect("account", "resource => 'name', fence => 'fence'"));
+  const auto balance_after = [&](const std::string& name, const std::string& check) {
+    app_.run("insert into " + theirs("account") + " values ('" + name + "', 100, 1)");
+    added();
+    const Job a = granted_for_a_moment("a");
+    const Job b = granted("b");
+    for (const Job& by : {a, b})
+      tried("begin; " + (check.empty() ? "" : call(check, by) + "; ") + "update " + theirs("account") +
+            " set cents = cents + 50, fence = " + std::to_string(by.fence) + " where name = '" + name + "'; commit");
+    app.must_run(call("complete", b));  // accepted before, if it was the check: a repeat
+    return number("select cents from " + theirs("account") + " where name = '" + name + "'");
+  };
+  EXPECT_EQ(balance_after("plain", ""), 200) << "b has not written yet, so the table knows no newer fence than a's";
+  EXPECT_EQ(balance_after("guarded", "guard"), 150);
+  EXPECT_EQ(balance_after("completed", "complete"), 150);
+}
+
 TEST_F(PostgresProtect, E3_WhatSaysNoFenceIsRefusedByWhateverStatement) {
   make_run();
   const std::string run = theirs("run");

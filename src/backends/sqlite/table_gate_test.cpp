@@ -185,6 +185,25 @@ TEST_F(ProtectedTables, E3_TheNewestGrantOfAJobCountsBeforeItsHolderHasWritten) 
   EXPECT_EQ(lines(), "1," + id + "," + std::to_string(newest.fence) + ",b");
 }
 
+// The same trial as in docs/tables-postgresql.md: what a protected table alone does not refuse, and what does.
+TEST_F(ProtectedTables, E3_AResourceOfYourOwnNeedsAGuardInTheTransaction) {
+  make_table("CREATE TABLE account (name TEXT PRIMARY KEY, cents INTEGER, fence INTEGER)");
+  must(connection.protect_table({.table = "account", .resource_column = "name"}));
+  ASSERT_EQ(write("INSERT INTO account VALUES ('plain', 100, 1), ('guarded', 100, 1)"), ok);
+  const Job a = claimed(), b = taken_over();
+  const auto add = [&](const Job& by, const std::string& name, bool guarded) -> std::optional<Code> {
+    SqliteTransaction transaction = must(connection.begin());
+    if (const auto known = guarded ? transaction.guard(by) : Result<void>{}; !known) return known.error().code;
+    must(transaction.execute("UPDATE account SET cents = cents + 50, fence = ?1 WHERE name = ?2", {by.fence, name}));
+    return code_of(transaction.commit());
+  };
+  EXPECT_EQ(add(a, "plain", false), ok) << "b has not written yet, so the table knows no newer fence than a's";
+  EXPECT_EQ(add(b, "plain", false), ok);
+  EXPECT_EQ(add(a, "guarded", true), Code::lost);
+  EXPECT_EQ(add(b, "guarded", true), ok);
+  EXPECT_EQ(text_of("SELECT name, cents FROM account ORDER BY name"), "guarded,150;plain,200");
+}
+
 TEST_F(ProtectedTables, AJobThatIsGoneWritesNothing) {
   protect_lines();
   const Job job = claimed();
