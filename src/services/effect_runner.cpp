@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/crash_point.hpp"
+#include "base/verdict_text.hpp"
 #include "services/backoff.hpp"
 #include "services/fresh_id.hpp"
 #include "services/retry_until_known.hpp"
@@ -247,9 +248,9 @@ Result<EffectAnswer> EffectRunner::finish(const EffectAsk& ask, const std::strin
     log_.warn("effect_not_recorded", std::move(about));
   }
   if (!reply)
-    return fail(done ? Code::in_doubt : reply.error().code, named(ask) +
-                                                                (done ? " happened, but that" : " began, but its end") +
-                                                                " could not be recorded: " + reply.error().message);
+    return fail(done ? Code::in_doubt : reply.error().code,
+                named(ask) + (done ? " happened, but that" : " began, but its end") +
+                    " could not be recorded: " + without_verdict(reply.error().message));
   if (reply->refusal) return lost(ask, std::string(to_string(reply->refusal->reason)));
   if (end == EffectEnd::held) return held(ask, report.why);
   log_.info(done ? "effect_done" : "effect_none", fields(ask));

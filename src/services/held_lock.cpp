@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/crash_point.hpp"
+#include "base/verdict_text.hpp"
 #include "services/backoff.hpp"
 #include "services/lock_parts.hpp"
 
@@ -20,19 +21,36 @@ Error lost_error(const LockState& state, const std::string& why) {
           "lock " + state.resource() + " was lost under fence " + std::to_string(state.fence()) + ": " + why};
 }
 
-// A repeat changes nothing, so all that is left open is whether the lock is free now or ends by itself.
+// Whether the store has no lease of this holder left: a release whose answer was lost has taken effect.
+bool is_gone(LockParts& parts, const LockState& state) {
+  return std::ranges::all_of(state.grants, [&](const LockGrant& grant) {
+    const Result<std::optional<LockRow>> row = parts.store.lock(parts.options.ns, grant.resource);
+    if (!row) return false;
+    if (!*row || (*row)->fence != grant.fence) return true;
+    return std::cmp_equal((*row)->holders.size(), (*row)->holders_count) &&
+           std::ranges::find((*row)->holders, state.owner, &LockHolder::owner) == (*row)->holders.end();
+  });
+}
+
+// A repeat changes nothing, so all that is left open is whether the lock is free now or ends by itself. The lock was
+// trusted when the first release was sent: once that one is in doubt, a lock that is another's, or gone, was released.
 Result<void> send_release(LockParts& parts, const LockState& state) {
   ReleaseRequest request{.ns = parts.options.ns, .locks = state.holdings()};
   const Instant until = parts.runtime.now() + kReleaseBudget;
+  bool in_doubt = false;
   for (int sends = 1;; ++sends) {
     const Instant now = parts.runtime.now();
     request.timeout = std::clamp(std::min(state.times.ttl / 3, until - now), Duration{seconds{1}}, kReleaseBudget / 2);
     const Result<ReleaseReply> reply = parts.store.release(request);
-    if (reply && reply->refused.empty()) return {};
+    if (reply && (reply->refused.empty() || in_doubt)) return {};
     if (reply) return std::unexpected(lost_error(state, std::string(to_string(reply->refused.front().reason))));
     const Instant again = parts.runtime.now() + backoff(sends, kBackoffMost, parts.runtime.random());
-    if (sends == kReleaseSends || !may_repeat(reply.error().code) || again >= until)
-      return std::unexpected(reply.error());
+    in_doubt = in_doubt || reply.error().code == Code::in_doubt;
+    if (sends == kReleaseSends || !may_repeat(reply.error().code) || again >= until) {
+      if (!in_doubt) return std::unexpected(reply.error());
+      if (is_gone(parts, state)) return {};
+      return fail(Code::in_doubt, without_verdict(reply.error().message));
+    }
     parts.runtime.sleep_until(again, {});
   }
 }
@@ -127,8 +145,11 @@ Result<void> HeldLock::release() {
                                            {"code", to_string(released.error().code)},
                                            {"message", released.error().message}});
   if (state_->options.on_release_error == OnReleaseError::ignore) return {};
-  return fail(released.error().code,
-              "lock " + state_->resource() + " could not be released and will expire: " + released.error().message);
+  const std::string why = without_verdict(released.error().message);
+  if (released.error().code == Code::in_doubt)
+    return fail(Code::in_doubt, "the release of lock " + state_->resource() +
+                                    " was not confirmed, so it is free now or when its lease ends: " + why);
+  return fail(released.error().code, "lock " + state_->resource() + " could not be released and will expire: " + why);
 }
 
 }  // namespace fenceline

@@ -5,6 +5,7 @@
 
 #include "base/crash_point.hpp"
 #include "base/duration_text.hpp"
+#include "base/verdict_text.hpp"
 #include "services/backoff.hpp"
 #include "services/fresh_id.hpp"
 
@@ -106,7 +107,11 @@ Result<LockStatePtr> LockAsker::ask_and_wait() {
     const bool withdrawn = !sent_ || !(in_doubt_ || request_.wait) || withdraw();
     Error error = why_not();
     // What was taken back did not happen.
-    if (unsure && may_repeat(error.code)) error.code = withdrawn ? Code::unavailable : Code::in_doubt;
+    if (unsure && may_repeat(error.code)) {
+      error.code = withdrawn ? Code::unavailable : Code::in_doubt;
+      error.message = without_verdict(std::move(error.message)) +
+                      (withdrawn ? ", and the request was withdrawn" : ", and the request could not be withdrawn yet");
+    }
     return std::unexpected(std::move(error));
   }
 }
@@ -243,6 +248,11 @@ Error LockAsker::why_not() const {
   const std::string lock = "lock " + options_.names.front();
   if (stop_.stop_requested()) return {Code::held, lock + " was not acquired: the request was cancelled"};
   if (error_) return {error_->code, lock + " cannot be acquired: " + error_->message};
+  if (late_ && options_.pattern == LockPattern::loop)
+    return {Code::unavailable, lock +
+                                   " was granted too late to use, because the store is slow: no one gets it until its "
+                                   "window of " +
+                                   format_duration(options_.ttl) + " is over; use a longer window or a faster store"};
   if (late_ || !held_) return {Code::unavailable, lock + " was granted too late to use: the store is slow"};
   const std::string which = "lock " + held_->resource;
   if (held_->reason == Reason::turn) return {Code::held, which + " is free, but others are waiting for it"};

@@ -347,6 +347,54 @@ TEST_F(LockClientTest, AReleaseThatIsNotAnsweredIsRepeatedAndThenReportedOrIgnor
   EXPECT_EQ(a.events.count("lock_release_failed"), 2);
 }
 
+TEST_F(LockClientTest, ASlowReleaseThatTookEffectIsNeitherAFailureNorALossThoughAnotherHasTheLock) {
+  // The first answer is lost. Before the release is repeated, b has the lock.
+  a.road.fate = [](const std::string& verb, int call) {
+    return verb == "release" && call == 0 ? Fate::reply_lost : Fate::fine;
+  };
+  start(a, [&](LockClient& locks) {
+    HeldLock held = must(locks.acquire(options));
+    EXPECT_TRUE(held.release().has_value());
+    EXPECT_EQ(locks.counts().lost, 0);
+    EXPECT_EQ(locks.counts().release_failures, 0);
+  });
+  start(b, [&](LockClient& locks) {
+    b.runtime.sleep_for(10ms, {});
+    HeldLock held = must(locks.acquire({.names = options.names, .ttl = 60s, .wait = 1min}));
+    b.runtime.sleep_for(20s, {});
+    must(held.release());
+  });
+  run(2min);
+  EXPECT_EQ(a.events.count("lock_lost"), 0);
+}
+
+TEST_F(LockClientTest, AReleaseThatTookEffectThoughNoAnswerEverCameIsFoundByALook) {
+  a.road.fate = [](const std::string& verb, int) { return verb == "release" ? Fate::reply_lost : Fate::fine; };
+  start(a, [&](LockClient& locks) {
+    HeldLock held = must(locks.acquire(options));
+    EXPECT_TRUE(held.release().has_value());
+    EXPECT_EQ(locks.counts().release_failures, 0);
+    // No request arrives: whether it is free is not known.
+    a.road.fate = [](const std::string& verb, int) { return verb == "release" ? Fate::request_lost : Fate::fine; };
+    HeldLock second = must(locks.acquire(options));
+    const Result<void> released = second.release();
+    EXPECT_EQ(code_of(released), Code::in_doubt);
+    EXPECT_NE(released.error().message.find("was not confirmed"), std::string::npos) << released.error().message;
+  });
+  run(3min);
+}
+
+TEST_F(LockClientTest, ARequestWithoutAnAnswerSaysWhetherItWasWithdrawnAndNoTwoVerdicts) {
+  a.road.fate = [](const std::string& verb, int) { return verb == "acquire" ? Fate::request_lost : Fate::fine; };
+  start(a, [&](LockClient& locks) {
+    const auto asked = locks.acquire(options);
+    ASSERT_FALSE(asked);
+    EXPECT_EQ(asked.error().code, Code::unavailable);
+    EXPECT_NE(asked.error().message.find("the request was withdrawn"), std::string::npos) << asked.error().message;
+  });
+  run(2min);
+}
+
 TEST_F(LockClientTest, SharedHoldersHaveOneFenceAndKeepAnExclusiveOneOut) {
   waiting.mode = LockMode::shared;
   const auto share = [&](Process& process) {

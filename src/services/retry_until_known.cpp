@@ -1,5 +1,7 @@
 #include "services/retry_until_known.hpp"
 
+#include "base/verdict_text.hpp"
+
 namespace fenceline {
 
 AfterDoubt after_doubt(Code code) {
@@ -22,7 +24,8 @@ AfterDoubt after_doubt(Code code) {
 Error error_after_doubt(Error error) {
   if (error.code == Code::in_doubt || after_doubt(error.code) == AfterDoubt::known) return error;
   return {Code::in_doubt,
-          error.message + "; an earlier attempt got no reply and may have taken effect: check before you repeat it"};
+          without_verdict(std::move(error.message)) +
+              "; an earlier attempt got no reply and may have taken effect: check before you repeat it"};
 }
 
 Result<EnqueueReply> enqueue_until_known(Runtime& runtime, const std::stop_token& stop, JobStore& store,

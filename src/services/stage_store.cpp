@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/verdict_text.hpp"
 #include "services/act_patience.hpp"
 #include "services/fresh_id.hpp"
 #include "services/item_acts.hpp"
@@ -59,7 +60,8 @@ void add(BacklogReply& sum, const BacklogReply& more, bool worked_here) {
 
 // Nothing is known of the call that was under way, but what it granted can be asked for again.
 Error in_doubt(const Error& error) {
-  return {error.code == Code::unavailable ? Code::in_doubt : error.code, error.message};
+  if (error.code != Code::unavailable) return error;
+  return {Code::in_doubt, without_verdict(error.message)};
 }
 
 void as_its_stage_says(const PipelineSpec& spec, Job& job) {

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/duration_text.hpp"
+#include "base/verdict_text.hpp"
 #include "cli/frame/command.hpp"
 #include "cli/frame/text.hpp"
 
@@ -30,6 +31,14 @@ std::string_view usual_remedy(Code code) {
   return "please report it";
 }
 
+// "nothing was changed" and "it may have happened" never stand in one message, and neither stands there twice.
+std::string one_verdict(const std::string& text, Code code) {
+  const std::string_view wrong = code == Code::unavailable ? "it may have happened" : "nothing was changed";
+  std::string stripped = without_verdict(text);
+  const bool gets_remedy = stripped.find("; ") == std::string::npos;
+  return gets_remedy || text.find(wrong) != std::string::npos ? std::move(stripped) : text;
+}
+
 // As the help has it: a day is "24h" there.
 std::string bound_text(Duration bound) { return bound == std::chrono::hours{24} ? "24h" : format_duration(bound); }
 
@@ -40,7 +49,9 @@ Error usage_error(std::string message) { return {Code::invalid, std::string(kUsa
 std::string error_text(const Error& error) {
   std::string_view text = error.message;
   if (text.starts_with(kUsageMark)) text.remove_prefix(kUsageMark.size());
-  std::string line = printable(one_line(text));
+  // One verdict in one message: that of the code, which is added below if nobody said what to do.
+  const bool speaks_of_it = error.code == Code::unavailable || error.code == Code::in_doubt;
+  std::string line = printable(one_line(speaks_of_it ? one_verdict(std::string(text), error.code) : std::string(text)));
   if (line.find("; ") == std::string::npos) line += "; " + std::string(usual_remedy(error.code));
   return line;
 }

@@ -54,6 +54,18 @@ TEST(Invocation, AnErrorIsOnePrintableLineWithoutItsMark) {
   EXPECT_EQ(error_text(usage_error("what;\nwhat to do\x1b[31m")), "what; what to do?[31m");
 }
 
+TEST(Invocation, AnErrorNeverSaysBothThatItMayHaveHappenedAndThatNothingWasChanged) {
+  EXPECT_EQ(error_text({Code::unavailable, "the answer from db was lost: it may have happened"}),
+            "the answer from db was lost; nothing was changed; try again");
+  EXPECT_EQ(error_text({Code::in_doubt, "store a.db: busy; nothing was changed"}),
+            "store a.db: busy; it may have happened; check before you repeat it");
+  EXPECT_EQ(error_text({Code::in_doubt, "busy; nothing was changed; an earlier try may have happened"}),
+            "busy; an earlier try may have happened");
+  EXPECT_EQ(error_text({Code::unavailable, "busy; nothing was changed"}), "busy; nothing was changed; try again");
+  EXPECT_EQ(error_text({Code::in_doubt, "the answer was lost: it may have happened"}),
+            "the answer was lost; it may have happened; check before you repeat it");
+}
+
 TEST(Invocation, AnErrorAlwaysSaysWhatToDo) {
   for (const Code code : {Code::held, Code::lost, Code::not_found, Code::conflict, Code::refused, Code::full,
                           Code::invalid, Code::unavailable, Code::in_doubt, Code::broken}) {
