@@ -153,7 +153,8 @@ Result<Findings> settings_findings(Runtime& runtime, Store& store, const ConfigO
 }
 
 Result<Findings> gate_findings(Store& store, const ConfigOptions& options) {
-  FindingList list("lock_gates", "its fence protects nothing: a paused former holder can still write",
+  FindingList list("lock_gates",
+                   "a fence that no gate checks protects nothing; a gate that is ahead of the store refuses all writes",
                    "fenceline locks list");
   std::int64_t fenced = 0;
   LocksRequest request{.ns = options.ns, .limit = kPage};
@@ -161,9 +162,16 @@ Result<Findings> gate_findings(Store& store, const ConfigOptions& options) {
     const Result<LocksReply> locks = store.locks(request);
     if (!locks) return std::unexpected(locks.error());
     for (const LockRow& row : locks->locks) {
+      const auto outside = options.seen_outside ? options.seen_outside(row.resource) : std::nullopt;
+      if (outside && outside->fence > row.fence)
+        list.add(FindingStatus::bad,
+                 "lock " + row.resource + ": its gate " + outside->gate + " has let fence " +
+                     std::to_string(outside->fence) + " through, which is ahead of the store's newest, " +
+                     std::to_string(row.fence) + ": the store was set back, and the gate refuses all writes",
+                 outside->rebase);
       if (row.pattern != "fenced" && row.pattern != "election") continue;
       fenced += 1;
-      if (row.seen_at_gate || (options.seen_outside && options.seen_outside(row.resource))) continue;
+      if (row.seen_at_gate || outside) continue;
       std::optional<WallTime> since;
       if (!row.holders.empty()) since = row.holders.front().granted_at;
       list.add(

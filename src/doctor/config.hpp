@@ -1,5 +1,5 @@
 // Whether what was set fits what is measured: leases against round trips and against the work itself, what is kept, and
-// locks whose fence is asked for and never looked at.
+// locks whose fence is asked for and never looked at, or whose gate is ahead of the store.
 #pragma once
 
 #include <array>
@@ -22,8 +22,13 @@ struct ConfigOptions {
   std::size_t findings_most = 5;  // of one check; then one more that says how many there are beside
   // Lock classes of fenceline.toml with pattern = "fenced".
   std::vector<std::string> fenced_classes = {};
-  // The largest fence of a lock that a gate outside the store let in, if anybody here can tell.
-  std::function<std::optional<Fence>(const std::string& resource)> seen_outside = {};
+  // The gate outside the store that let in the largest fence of a lock, if one is known here.
+  struct SeenOutside {
+    Fence fence = 0;
+    std::string gate;    // where it is
+    std::string rebase;  // the command that lifts the store above it
+  };
+  std::function<std::optional<SeenOutside>(const std::string& resource)> seen_outside = {};
 };
 
 // Asks for a few rows and some round trips; counts nothing. Both checks are in it at least once. Errors: the first that

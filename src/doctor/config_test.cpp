@@ -150,9 +150,28 @@ TEST_F(ConfigLook, AFencedLockWhoseFenceNoGateSawIsNamedUntilOneDoes) {
   EXPECT_EQ(found.remedy, "fenceline gate run invoices " + std::to_string(fence) + " -- CMD");
   EXPECT_EQ(found.since, since);
   config.seen_outside = [&](const std::string& resource) {
-    return resource == "invoices" ? std::optional(fence) : std::nullopt;
+    return resource == "invoices" ? std::optional(ConfigOptions::SeenOutside{fence, "", ""}) : std::nullopt;
   };
   EXPECT_EQ(seen("lock_gates").status, FindingStatus::ok);
+}
+
+TEST_F(ConfigLook, AGateAheadOfTheStoreIsBadWhateverThePatternOfItsLock) {
+  const Fence fence = acquire("report", "item");
+  config.seen_outside = [&](const std::string&) {
+    return std::optional(
+        ConfigOptions::SeenOutside{fence, "/srv/r.csv.gate", "fenceline gate rebase --file /srv/r.csv"});
+  };
+  EXPECT_EQ(seen("lock_gates").status, FindingStatus::ok);
+  config.seen_outside = [&](const std::string&) {
+    return std::optional(
+        ConfigOptions::SeenOutside{fence + 7, "/srv/r.csv.gate", "fenceline gate rebase --file /srv/r.csv"});
+  };
+  const Finding found = seen("lock_gates");
+  EXPECT_EQ(found.status, FindingStatus::bad);
+  EXPECT_NE(found.detail.find("lock report: its gate /srv/r.csv.gate has let fence " + std::to_string(fence + 7)),
+            std::string::npos)
+      << found.detail;
+  EXPECT_EQ(found.remedy, "fenceline gate rebase --file /srv/r.csv");
 }
 
 }  // namespace

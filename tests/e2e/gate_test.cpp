@@ -112,6 +112,7 @@ TEST(Gate, BadInputIsOneLineAndChangesNothing) {
       {{"gate", "put", "reports", "x", "report"}, 64},
       {{"gate", "put", "reports", "9007199254740992", "report"}, 64},
       {{"gate", "put", "-", "5", "report"}, 64},
+      {{"gate", "put", "--wait=", "--from", "x", "reports", "5", "report"}, 64},
       {{"gate", "put", "reports", "-", "report"}, 64},
       {{"gate", "put", "../up", "5", "report"}, 65},
       {{"gate", "put", std::string(129, 'a'), "5", "report"}, 65},
@@ -175,7 +176,7 @@ TEST(Gate, TheFolderComesFromFlagEnvironmentFileOrTheStore) {
 TEST(Gate, InAHandlerTheNewestGrantOfItsJobCounts) {
   const Workplace place;
   const std::string id = enqueue(place);
-  drain(place, program() + " gate put - - report && echo ok", {});
+  drain(place, program() + " gate put $FENCELINE_JOB - report && echo ok", {});
   const Json job = show(place, id);
   ASSERT_EQ(job["state"], "done");
   const std::int64_t fence = job["fence"];
@@ -185,6 +186,27 @@ TEST(Gate, InAHandlerTheNewestGrantOfItsJobCounts) {
   const Ended late = place.fenceline({"gate", "check", id, std::to_string(fence - 1)});
   EXPECT_EQ(late.status, 76);
   EXPECT_TRUE(has(late.err, "the store has granted " + std::to_string(fence))) << late.err;
+}
+
+// The example of docs/write-gates.md: what the jobs of one group write, one after the other.
+TEST(Gate, TwoJobsOfOneGroupWriteOneFileAndAJobWithoutAGroupIsToldToHaveOne) {
+  const Workplace place;
+  const std::string handler = program() + " gate put - - report";
+  for (const char* text : {"one", "two"}) {
+    enqueue(place, {"--group", "monthly report"});
+    drain(place, std::string("echo ") + text + " | " + handler);
+    EXPECT_EQ(Workplace::read(place.file("report")), text + std::string("\n"));
+  }
+  EXPECT_TRUE(has(Workplace::read(place.file("report.gate")), "resource monthly report\n"));
+  const Json gates = Json::parse(place.fenceline({"gate", "show", "--json"}).out)["gates"];
+  ASSERT_EQ(gates.size(), 1U) << "the folder of gates knows the file's";
+  EXPECT_EQ(gates[0]["resource"], "monthly report");
+
+  const std::string id = enqueue(place, {"--max-attempts", "1"});
+  drain(place, "echo three | " + handler);
+  const std::string said = place.fenceline({"job", "logs", id}).out;
+  EXPECT_TRUE(has(said, "has no group") && has(said, "--group NAME") && has(said, "$FENCELINE_JOB")) << said;
+  EXPECT_EQ(Workplace::read(place.file("report")), "two\n");
 }
 
 // A day ahead of the clock, and above all that the store ever granted: that fence never came from it.
@@ -207,7 +229,7 @@ TEST(Gate, RebaseAfterAWrongFenceNamesTheMemoryToRemoveAndChangesNothing) {
 // The clock of this machine was an hour ahead then, so that the fences of the restored store are smaller.
 TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {
   const Workplace place;
-  const std::string id = enqueue(place);
+  const std::string id = enqueue(place, {"--group", "reports"});
   const std::string handler = program() + " gate put - - report";
   for (const char* part : {"", "-wal"}) {
     const auto file = place.file(std::string("fenceline.db") + part);
@@ -217,7 +239,8 @@ TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {
   ASSERT_EQ(show(place, id)["state"], "done");
   const std::int64_t ahead = show(place, id)["fence"].get<std::int64_t>() + 3'600'000'000;
   ASSERT_EQ(
-      place.fenceline({"gate", "put", id, std::to_string(ahead), "report"}, {.input = "from the time ahead\n"}).status,
+      place.fenceline({"gate", "put", "reports", std::to_string(ahead), "report"}, {.input = "from the time ahead\n"})
+          .status,
       0);
 
   for (const char* part : {"", "-wal", "-shm", "-lock", "-wake"})
@@ -234,6 +257,8 @@ TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {
   EXPECT_TRUE(has(place.fenceline({"job", "logs", id}).out,
                   "is behind: it is the store's newest, but fence " + std::to_string(ahead)))
       << place.fenceline({"job", "logs", id}).out;
+  EXPECT_TRUE(has(place.fenceline({"job", "logs", id}).out,
+                  "run 'fenceline gate rebase --file report', then run 'fenceline job retry " + id + "'"));
   EXPECT_EQ(Workplace::read(place.file("report")), "from the time ahead\n");
 
   const Ended rebased =

@@ -13,7 +13,11 @@ Result<std::vector<Finding>> config_findings(const Invocation& invocation, Store
       options.fenced_classes.push_back(
           setting.name.substr(kBegin.size(), setting.name.size() - kBegin.size() - kEnd.size()));
   }
-  options.seen_outside = [&](const std::string& resource) { return seen_in_folder(invocation, resource); };
+  options.seen_outside = [&](const std::string& resource) -> std::optional<ConfigOptions::SeenOutside> {
+    const std::optional<SeenGate> seen = seen_in_folder(invocation, resource);
+    if (!seen) return std::nullopt;
+    return ConfigOptions::SeenOutside{seen->fence, seen->path, seen->rebase(resource)};
+  };
   return look_at_config(*invocation.runtime, store, options);
 }
 

@@ -24,7 +24,7 @@ Result<int> run_gate_check(Invocation& invocation) {
   const Fence remembered = *record ? (*record)->fence : 0;
   GateAnswer answer = judge_fence(claim->fence, remembered, *newest);
   answer.remembered = remembered;  // a look is not remembered
-  const Result<int> told = tell_gate(invocation, claim->resource, claim->fence, answer);
+  const Result<int> told = tell_gate(invocation, *claim, *store, answer);
   if (told && !invocation.json)
     print_line("fence " + std::to_string(claim->fence) + " of " + claim->resource + " would pass now");
   return told;
@@ -42,7 +42,8 @@ CommandSpec gate_check_command() {
       .sections = {{"Answers",
                     {{"exit 0", "it would pass: no larger fence has passed"},
                      {"exit 76, stale", "another holder has the lease now: stop the work"},
-                     {"exit 76, behind", "the store was restored to an older state; run 'fenceline gate rebase'"},
+                     {"exit 76, behind",
+                      "the store was restored to an older state; the message names the 'fenceline gate rebase' to run"},
                      {"a write after it", "may still be too late: write with 'gate put' or under 'gate run'"}}}},
       .examples = {{"fenceline gate check - - || exit 76", "in a handler: stop early if another worker has the job"}},
       .run = run_gate_check};

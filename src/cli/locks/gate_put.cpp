@@ -23,28 +23,30 @@ Result<int> run_gate_put(Invocation& invocation) {
   const Result<GateAnswer> answer = gated.put(
       {.fence = claim->fence, .content = *content, .newest = [&] { return store->ask(); }, .stop = invocation.stop});
   if (!answer) return std::unexpected(answer.error());
-  return tell_gate(invocation, claim->resource, claim->fence, *answer);
+  if (answer->accepted() && store->asks()) link_file_gate(invocation, claim->resource, file);
+  return tell_gate(invocation, *claim, *store, *answer);
 }
 
 }  // namespace
 
 CommandSpec gate_put_command() {
-  return {
-      .name = "gate put",
-      .summary = "Replace a file durably, unless a newer fence wrote it",
-      .arguments = {{"RESOURCE", kGateResourceHelp},
-                    {"FENCE", kGateFenceHelp},
-                    {"FILE", "the file; its gate is stored beside it, in FILE.gate"}},
-      .options = {{"--from", "FILE", "file with the new content, at most 64 MiB; default stdin"}, gate_wait_option()},
-      .sections = {{"What is kept",
-                    {{"a crash, at any step",
-                      "leaves the old content or the new, never a mixture; the same fence may write again"},
-                     {"mode, owner, group", "kept, as far as you are allowed to set them"},
-                     {"links, folders, devices", "refused; hard links to the same file keep the old content"}}}},
-      .examples = {{"make-report | fenceline gate put - - report.csv",
-                    "in a handler: refused with 76 if another worker has the job now"},
-                   {"fenceline gate put reports 42 report.csv --from new.csv", "with your own resource and fence"}},
-      .run = run_gate_put};
+  return {.name = "gate put",
+          .summary = "Replace a file durably, unless a newer fence wrote it",
+          .arguments = {{"RESOURCE", kGateResourceHelp},
+                        {"FENCE", kGateFenceHelp},
+                        {"FILE", "the file; its gate is stored beside it, in FILE.gate"}},
+          .options = {{"--from", "FILE", "file with the new content, at most 64 MiB; default stdin"},
+                      gate_wait_option(),
+                      gates_option()},
+          .sections = {{"What is kept",
+                        {{"a crash, at any step",
+                          "leaves the old content or the new, never a mixture; the same fence may write again"},
+                         {"mode, owner, group", "kept, as far as you are allowed to set them"},
+                         {"links, folders, devices", "refused; hard links to the same file keep the old content"}}}},
+          .examples = {{"make-report | fenceline gate put - - report.csv",
+                        "under a lock, or in a handler of a job with a group: a late writer is refused with 76"},
+                       {"fenceline gate put reports 42 report.csv --from new.csv", "with your own resource and fence"}},
+          .run = run_gate_put};
 }
 
 }  // namespace fenceline::cli

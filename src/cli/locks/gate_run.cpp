@@ -71,7 +71,7 @@ Result<int> run_gate_run(Invocation& invocation) {
   const Result<std::optional<Fence>> newest = store->ask();
   if (!newest) return std::unexpected(newest.error());
   const GateAnswer answer = judge_fence(claim->fence, gate->remembered(), *newest);
-  if (!answer.accepted()) return std::unexpected(gate_refusal(claim->resource, claim->fence, answer));
+  if (!answer.accepted()) return std::unexpected(gate_refusal(*claim, *store, answer));
   if (claim->fence > gate->remembered()) {
     if (auto ok = gate->raise(claim->fence); !ok) return std::unexpected(ok.error());
   }
@@ -98,7 +98,7 @@ CommandSpec gate_run_command() {
                      {"if this process is killed", "the command continues and holds the gate until it ends"},
                      {"background processes", "a process that outlives the command no longer holds the gate"}}}},
       .examples = {{"fenceline gate run - - -- rsync -a out/ /srv/www/",
-                    "in a handler: a late one is refused before it writes anything"}},
+                    "under a lock, or in a handler of a job with a group: a late one is refused before it writes"}},
       .takes_command = true,
       .run = run_gate_run};
 }

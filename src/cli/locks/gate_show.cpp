@@ -31,11 +31,12 @@ WallTime changed_at(const std::string& path) {
                                                        std::chrono::nanoseconds{status.st_mtim.tv_nsec}));
 }
 
-// Those in the folder of this namespace, by name. Errors: broken.
+// Those in the folder of this namespace, by name, then those of files that it has links to. Errors: broken.
 Result<std::vector<std::string>> all_paths(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code trouble;
   if (!std::filesystem::exists(folder, trouble)) return paths;
+  const std::vector<std::string> of_files = linked_gates(folder);
   std::filesystem::directory_iterator entries(folder, trouble);
   for (; !trouble && entries != std::filesystem::directory_iterator(); entries.increment(trouble)) {
     const std::string path = entries->path().string();
@@ -45,6 +46,7 @@ Result<std::vector<std::string>> all_paths(const std::string& folder) {
     return fail(Code::broken,
                 folder + " cannot be read: " + trouble.message() + "; check the folder and its permissions");
   std::ranges::sort(paths);
+  paths.insert(paths.end(), of_files.begin(), of_files.end());
   return paths;
 }
 

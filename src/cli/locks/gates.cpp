@@ -8,6 +8,7 @@
 #include "cli/frame/output.hpp"
 #include "cli/frame/text.hpp"
 #include "model/job.hpp"
+#include "store/store_findings.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -21,6 +22,21 @@ Result<std::string> typed_or_current(const Invocation& invocation, const char* a
   if (const std::optional<std::string> value = from_environment(variable)) return *value;
   return std::unexpected(usage_error(std::string(variable) + " is not set, so - has no meaning; name the " + argument +
                                      ", or run this under 'fenceline work' or 'fenceline lock'"));
+}
+
+// Whose gate "-" is: that of a lock held in a handler, since FENCELINE_FENCE is its; else that of the job's group.
+Result<std::string> current_resource() {
+  if (const auto lock = from_environment("FENCELINE_LOCK")) return *lock;
+  const std::optional<std::string> job = from_environment("FENCELINE_JOB");
+  if (!job)
+    return std::unexpected(
+        usage_error("neither FENCELINE_LOCK nor FENCELINE_JOB is set, so - means nothing here; name the RESOURCE, or "
+                    "run it under fenceline work or fenceline lock"));
+  if (const auto group = from_environment("FENCELINE_GROUP")) return *group;
+  return std::unexpected(usage_error(
+      "job " + printable(*job, 40) +
+      " has no group, and fences of jobs without a common group do not compare; enqueue the jobs that write one target "
+      "with --group NAME, or name \"$FENCELINE_JOB\" as the RESOURCE of a target that only this job writes"));
 }
 
 Result<Fence> gate_fence(const Invocation& invocation) {
@@ -46,12 +62,16 @@ OptionSpec gate_wait_option() {
 }
 
 Result<std::string> gate_resource(const Invocation& invocation) {
-  // Of a lock that is held in a handler, the lock: it is the inner one, and FENCELINE_FENCE is its.
-  const Result<std::string> resource =
-      typed_or_current(invocation, "RESOURCE", from_environment("FENCELINE_LOCK") ? "FENCELINE_LOCK" : "FENCELINE_JOB");
-  if (!resource || check_lock_resource(*resource)) return resource;
-  if (auto ok = check_name("resource", *resource); !ok) return std::unexpected(ok.error());
-  return *resource;
+  if (invocation.argument("RESOURCE") == kCurrent) {
+    const Result<std::string> resource = current_resource();
+    if (!resource) return resource;
+    if (auto ok = check_gate_resource(*resource); !ok) return std::unexpected(ok.error());
+    return resource;
+  }
+  const std::string resource = invocation.argument("RESOURCE");
+  if (check_lock_resource(resource)) return resource;
+  if (auto ok = check_name("resource", resource); !ok) return std::unexpected(ok.error());
+  return resource;
 }
 
 Result<GateClaim> gate_claim(const Invocation& invocation) {
@@ -59,7 +79,11 @@ Result<GateClaim> gate_claim(const Invocation& invocation) {
   if (!resource) return std::unexpected(resource.error());
   const Result<Fence> fence = gate_fence(invocation);
   if (!fence) return std::unexpected(fence.error());
-  return GateClaim{std::move(*resource), *fence};
+  const std::optional<std::string> file =
+      invocation.arguments.contains("FILE") ? std::optional(invocation.argument("FILE")) : invocation.value("--file");
+  std::string rebase = "fenceline gate rebase " + (file ? "--file " + shell_word(*file) : shell_word(*resource));
+  if (const auto folder = invocation.value("--gates"); folder && !file) rebase += " --gates " + shell_word(*folder);
+  return GateClaim{std::move(*resource), *fence, std::move(rebase)};
 }
 
 Result<Duration> gate_wait(const Invocation& invocation) {
@@ -68,11 +92,12 @@ Result<Duration> gate_wait(const Invocation& invocation) {
 
 Result<NewestGrant> NewestGrant::of(Invocation& invocation, const std::string& resource) {
   NewestGrant newest;
-  std::optional<JobId> job = parse_uuid(resource);
+  const bool whole = invocation.argument("RESOURCE") == kCurrent;  // a group may be named like a job
+  const bool current = whole || invocation.argument("FENCE") == kCurrent;
+  std::optional<JobId> job = whole ? std::nullopt : parse_uuid(resource);
   const std::string lock = from_environment("FENCELINE_LOCK").value_or("");
-  const bool current_fence = invocation.argument("FENCE") == kCurrent;
-  if (!job && !lock.empty() && (current_fence || resource == lock)) newest.lock_ = lock;
-  else if (!job && current_fence) job = parse_uuid(from_environment("FENCELINE_JOB").value_or(""));
+  if (!job && !lock.empty() && (current || resource == lock)) newest.lock_ = lock;
+  else if (!job && current) job = parse_uuid(from_environment("FENCELINE_JOB").value_or(""));
   if (!job && newest.lock_.empty()) return newest;
   Result<Session> store = invocation.open_store(false);
   if (!store && store.error().code == Code::not_found) return newest;
@@ -97,25 +122,30 @@ Result<std::optional<Fence>> NewestGrant::ask() const {
   return (*job)->fence;
 }
 
-Error gate_refusal(const std::string& resource, Fence fence, const GateAnswer& answer) {
-  const std::string what =
-      "fence " + std::to_string(fence) + " of " + resource + " is " + std::string(to_string(answer.verdict)) + ": ";
+std::string NewestGrant::again() const {
+  if (!lock_.empty()) return "take the lock again";
+  return "run 'fenceline job retry " + to_string(job_) + "'";
+}
+
+Error gate_refusal(const GateClaim& claim, const NewestGrant& store, const GateAnswer& answer) {
+  const std::string what = "fence " + std::to_string(claim.fence) + " of " + claim.resource + " is " +
+                           std::string(to_string(answer.verdict)) + ": ";
   if (answer.verdict == GateVerdict::behind)
     return {Code::lost, what + "it is the store's newest, but fence " + std::to_string(answer.remembered) +
-                            " has passed the gate before, so the store was restored to an older state; run 'fenceline "
-                            "gate rebase', then retry the job"};
-  if (answer.newest && fence < *answer.newest)
+                            " has passed the gate before, so the store was restored to an older state; run '" +
+                            claim.rebase + "', then " + store.again()};
+  if (answer.newest && claim.fence < *answer.newest)
     return {Code::lost, what + "the store has granted " + std::to_string(*answer.newest) +
                             " since; stop this work, another holder has it now"};
   return {Code::lost, what + "fence " + std::to_string(answer.remembered) +
                           " has passed the gate; stop this work, another holder has it now"};
 }
 
-Result<int> tell_gate(const Invocation& invocation, const std::string& resource, Fence fence,
+Result<int> tell_gate(const Invocation& invocation, const GateClaim& claim, const NewestGrant& store,
                       const GateAnswer& answer) {
   if (invocation.json) {
-    nlohmann::ordered_json json{{"resource", resource},
-                                {"fence", fence},
+    nlohmann::ordered_json json{{"resource", claim.resource},
+                                {"fence", claim.fence},
                                 {"verdict", to_string(answer.verdict)},
                                 {"remembered", nullptr},
                                 {"newest", nullptr}};
@@ -123,7 +153,7 @@ Result<int> tell_gate(const Invocation& invocation, const std::string& resource,
     if (answer.newest) json["newest"] = *answer.newest;
     print_line(json.dump());
   }
-  if (!answer.accepted()) return std::unexpected(gate_refusal(resource, fence, answer));
+  if (!answer.accepted()) return std::unexpected(gate_refusal(claim, store, answer));
   return kExitOk;
 }
 

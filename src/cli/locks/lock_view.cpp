@@ -68,7 +68,7 @@ std::vector<Cell> cells(const ShownLock& lock, WallTime now) {
           state == "free" ? "" : age(row, now),
           row.free_in ? rough(*row.free_in) : "",
           std::to_string(row.waiters_count),
-          {at_gate, at_gate == "never" ? Tone::warning : Tone::plain}};
+          {at_gate, at_gate == "never" || at_gate == "ahead" ? Tone::warning : Tone::plain}};
 }
 
 }  // namespace
@@ -82,9 +82,10 @@ std::string lock_state(const LockRow& row) {
 }
 
 std::string seen_at_gate(const ShownLock& lock) {
-  const Fence seen = std::max(lock.row.seen_at_gate.value_or(0), lock.seen_in_folder.value_or(0));
+  const Fence seen = std::max(lock.row.seen_at_gate.value_or(0), lock.outside ? lock.outside->fence : 0);
   if (seen == 0) return "never";
-  return seen >= lock.row.fence ? "newest" : "older";
+  if (seen > lock.row.fence) return "ahead";
+  return seen == lock.row.fence ? "newest" : "older";
 }
 
 std::string lock_json(const ShownLock& lock) {
@@ -114,7 +115,8 @@ std::string lock_json(const ShownLock& lock) {
                  {"waiters_count", row.waiters_count},
                  {"at_gate", seen_at_gate(lock)},
                  {"seen_in_store", fence_or_null(row.seen_at_gate)},
-                 {"seen_in_folder", fence_or_null(lock.seen_in_folder)}};
+                 {"seen_in_folder", lock.outside ? Json(lock.outside->fence) : Json(nullptr)},
+                 {"gate_path", lock.outside ? Json(lock.outside->path) : Json(nullptr)}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -129,6 +131,10 @@ Table lock_card(const ShownLock& lock, WallTime now) {
   const std::vector<Column> names = columns();
   const std::vector<Cell> values = cells(lock, now);
   for (std::size_t i = 0; i < names.size(); ++i) card.rows.push_back({names[i].name, values[i]});
+  if (lock.outside) {
+    card.rows.push_back({"gate", lock.outside->path + ", fence " + std::to_string(lock.outside->fence)});
+    if (lock.outside->fence > lock.row.fence) card.rows.push_back({"mend", lock.outside->rebase(lock.row.resource)});
+  }
   for (const LockHolder& holder : lock.row.holders) {
     const std::string left = holder.left > Duration{0}
                                  ? rough(holder.left) + " left"

@@ -12,7 +12,7 @@ namespace {
 
 ShownLock with_gates(const Invocation& invocation, LockRow row) {
   ShownLock shown{std::move(row), std::nullopt};
-  shown.seen_in_folder = seen_in_folder(invocation, shown.row.resource);
+  shown.outside = seen_in_folder(invocation, shown.row.resource);
   return shown;
 }
 
@@ -71,8 +71,9 @@ SectionSpec field_section() {
            {"age", "time since the grant"},
            {"free_in", "time until another may have it, if it is not renewed"},
            {"at_gate",
-            "whether a gate has seen its fence, in the store or in the folder of gates (gates beside files are not "
-            "checked): newest, older or never"}}};
+            "whether a gate has seen its fence, in the store or in the folder of gates, which also knows the files of "
+            "'gate put': newest, older, never; ahead: the store was restored to an older state, and 'fenceline locks "
+            "show' names the remedy"}}};
 }
 
 }  // namespace
