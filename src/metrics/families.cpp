@@ -26,6 +26,19 @@ std::vector<std::string> queue_values(const std::vector<std::string>& queues) {
   return values;
 }
 
+std::vector<std::string> class_values(const std::string& lock_class) {
+  if (lock_class.empty()) return {"item", "loop", "fenced", "layered", "election", kOther};
+  if (lock_class == kOther) return {kOther};
+  return {lock_class, kOther};
+}
+
+std::vector<std::string> name_values(const std::vector<std::string>& names) {
+  std::vector<std::string> values(names.begin(),
+                                  names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kLockNamesMost)));
+  values.emplace_back(kOther);
+  return values;
+}
+
 std::vector<std::string> check_values(std::vector<std::string> checks) {
   if (std::ranges::find(checks, kOther) == checks.end()) checks.emplace_back(kOther);
   return checks;
@@ -47,6 +60,8 @@ std::vector<FamilySpec> families(const MetricsOptions& options) {
   const Label store{"store", {options.store}};
   const Label kind{"kind", kLeaseKinds};
   const Label queue{"queue", queue_values(options.queues)};
+  const Label lock_class{"class", class_values(options.lock_class)};
+  const Label lock{"lock", name_values(options.lock_names)};
   return {
       {Family::build_info,
        "fenceline_build_info",
@@ -97,14 +112,14 @@ std::vector<FamilySpec> families(const MetricsOptions& options) {
        "time from the first request for a lock to its grant, or until the caller gave up; only of callers that queue "
        "in the store",
        "p99 grows: a holder keeps a lock for long, or died with it; `fenceline locks list`",
-       {},
+       {lock_class, lock},
        kWaitBuckets},
       {Family::lock_hold_seconds,
        "fenceline_lock_hold_seconds",
        histogram,
        "time from the grant of a lock to its release or loss",
        "explains lock_wait_seconds",
-       {},
+       {lock_class, lock},
        kWorkBuckets},
       {Family::job_run_seconds,
        "fenceline_job_run_seconds",

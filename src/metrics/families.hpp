@@ -12,7 +12,8 @@
 
 namespace fenceline::metrics {
 
-inline constexpr std::size_t kQueuesMost = 50;  // with a label of their own
+inline constexpr std::size_t kQueuesMost = 50;     // with a label of their own
+inline constexpr std::size_t kLockNamesMost = 50;  // with a label of their own
 inline constexpr char kOther[] = "other";
 
 enum class Family {
@@ -83,7 +84,9 @@ struct MetricsOptions {
   GuaranteeClass guarantee = GuaranteeClass::d;
   std::vector<std::string> queues =
       {};  // that it serves; those beyond kQueuesMost, and all others of the namespace, are "other"
-  std::vector<std::string> checks = {};  // names of findings
+  std::vector<std::string> checks = {};      // names of findings
+  std::string lock_class = {};               // of the locks of this process; empty: the pattern of each stands for it
+  std::vector<std::string> lock_names = {};  // that have a label of their own; all others are "other"
 };
 
 // In the order of the enumeration.

@@ -161,7 +161,7 @@ Result<AcquireReply> MeteredStore::acquire(const AcquireRequest& request) {
   if (counts) {
     const Instant now = clock_.now();
     const std::lock_guard lock(mutex_);
-    if (!held_.contains(request.owner)) asked_.add(request.request, now);
+    if (!held_.contains(request.owner)) asked_.add(request.request, {now, request.pattern, request.names.front()});
   }
   Result<AcquireReply> reply = StoreAround::acquire(request);
   if (counts && reply && !reply->grants.empty()) count_granted(request, *reply);
@@ -170,14 +170,14 @@ Result<AcquireReply> MeteredStore::acquire(const AcquireRequest& request) {
 
 void MeteredStore::count_granted(const AcquireRequest& request, const AcquireReply& reply) {
   const Instant now = clock_.now();
-  std::optional<Instant> asked;
+  std::optional<LockSince> asked;
   {
     const std::lock_guard lock(mutex_);
     asked = asked_.take(request.request);
-    held_.add(request.owner, now);
+    held_.add(request.owner, {now, request.pattern, request.names.front()});
   }
   if (!asked) return;  // it was granted before
-  metrics_.observe(Family::lock_wait_seconds, seconds_of(now - *asked));
+  observe_lock(Family::lock_wait_seconds, *asked);
   const auto taken =
       std::ranges::count_if(reply.grants, [](const LockGrant& grant) { return !grant.previous_owner.empty(); });
   if (taken > 0) metrics_.add(Family::takeovers, {"lock"}, static_cast<double>(taken));
@@ -185,13 +185,16 @@ void MeteredStore::count_granted(const AcquireRequest& request, const AcquireRep
 
 // Of several names under one owner the first word counts.
 void MeteredStore::lock_ended(const std::string& owner) {
-  const Instant now = clock_.now();
-  std::optional<Instant> since;
+  std::optional<LockSince> since;
   {
     const std::lock_guard lock(mutex_);
     since = held_.take(owner);
   }
-  if (since) metrics_.observe(Family::lock_hold_seconds, seconds_of(now - *since));
+  if (since) observe_lock(Family::lock_hold_seconds, *since);
+}
+
+void MeteredStore::observe_lock(Family family, const LockSince& since) {
+  metrics_.observe(family, {metrics_.lock_class(since.pattern), since.name}, seconds_of(clock_.now() - since.at));
 }
 
 Result<RenewReply> MeteredStore::renew(const RenewRequest& request) {
@@ -219,14 +222,13 @@ Result<ReleaseReply> MeteredStore::release(const ReleaseRequest& request) {
 
 Result<void> MeteredStore::withdraw(const WithdrawRequest& request) {
   Result<void> reply = StoreAround::withdraw(request);
-  const Instant now = clock_.now();
-  std::optional<Instant> asked;
+  std::optional<LockSince> asked;
   {
     const std::lock_guard lock(mutex_);
     asked = asked_.take(request.request);
     held_.take(request.owner);  // no work was done under it
   }
-  if (asked) metrics_.observe(Family::lock_wait_seconds, seconds_of(now - *asked));
+  if (asked) observe_lock(Family::lock_wait_seconds, *asked);
   return reply;
 }
 

@@ -79,11 +79,18 @@ class MeteredStore final : public StoreAround<MeteredStore> {
   void count_settled(const SettleRequest& request, const SettleReply& reply);
   void lock_ended(const std::string& owner);
 
+  struct LockSince {
+    Instant at;
+    std::string pattern;
+    std::string name;  // of several the first
+  };
+  void observe_lock(Family family, const LockSince& since);
+
   const Clock& clock_;
   Metrics& metrics_;
   std::mutex mutex_;                          // guards what follows; never held across a call
-  Remembered<Instant> asked_;                 // requests for locks, by request: when they first asked
-  Remembered<Instant> held_;                  // locks, by owner: since when
+  Remembered<LockSince> asked_;               // requests for locks, by request: when they first asked
+  Remembered<LockSince> held_;                // locks, by owner: since when
   Remembered<std::monostate> last_attempts_;  // deliveries whose failure would end their job
 };
 

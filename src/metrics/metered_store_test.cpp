@@ -179,6 +179,14 @@ struct MeteredLocks : MeteredAway {
   }
 };
 
+const std::string kNoClass = R"({class="other",lock="other"})";
+
+TEST_F(MeteredLocks, TheirPatternStandsForTheClassWhereTheProcessHasNone) {
+  must(store.acquire(
+      {.ns = "default", .names = {"deploy"}, .owner = "a", .request = "a", .ttl = seconds{10}, .pattern = "fenced"}));
+  EXPECT_EQ(metrics.value(Family::lock_wait_seconds, {"fenced", "other"}), 1);
+}
+
 TEST_F(MeteredLocks, AWaitLastsFromTheFirstQuestionToTheGrant) {
   const AcquireReply first = must(acquire("a"));
   EXPECT_EQ(moved(), Names{"fenceline_lock_wait_seconds"}) << "it waited for nothing, and that counts";
@@ -191,8 +199,8 @@ TEST_F(MeteredLocks, AWaitLastsFromTheFirstQuestionToTheGrant) {
   EXPECT_EQ(moved(), Names{"fenceline_lock_hold_seconds"});
   EXPECT_FALSE(must(acquire("b")).grants.empty());
   EXPECT_EQ(moved(), Names{"fenceline_lock_wait_seconds"});
-  EXPECT_EQ(before.at("fenceline_lock_wait_seconds_sum"), "4");
-  EXPECT_EQ(before.at("fenceline_lock_hold_seconds_sum"), "4");
+  EXPECT_EQ(before.at("fenceline_lock_wait_seconds_sum" + kNoClass), "4");
+  EXPECT_EQ(before.at("fenceline_lock_hold_seconds_sum" + kNoClass), "4");
   EXPECT_FALSE(must(acquire("b")).grants.empty()) << "the same request again";
   EXPECT_EQ(moved(), Names{}) << "was granted once";
 }
@@ -204,7 +212,7 @@ TEST_F(MeteredLocks, AWaitThatIsGivenUpIsAWaitToo) {
   clock.advance(seconds{3});
   ASSERT_TRUE(store.withdraw({.ns = "default", .names = {"deploy"}, .owner = "b", .request = "b", .ttl = seconds{10}}));
   EXPECT_EQ(moved(), Names{"fenceline_lock_wait_seconds"});
-  EXPECT_EQ(before.at("fenceline_lock_wait_seconds_sum"), "3");
+  EXPECT_EQ(before.at("fenceline_lock_wait_seconds_sum" + kNoClass), "3");
 }
 
 TEST_F(MeteredLocks, ALockWhoseHolderDiedIsATakeover) {

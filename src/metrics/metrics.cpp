@@ -80,7 +80,11 @@ struct Metrics::Parts {
 };
 
 Metrics::Metrics(const MetricsOptions& options, const Clock& clock)
-    : parts_(std::make_unique<Parts>()), store_(options.store), sampled_at_(clock.now()), answered_at_(Instant::min()) {
+    : parts_(std::make_unique<Parts>()),
+      store_(options.store),
+      lock_class_(options.lock_class),
+      sampled_at_(clock.now()),
+      answered_at_(Instant::min()) {
   for (FamilySpec& spec : families(options)) {
     check(static_cast<std::size_t>(spec.family) == parts_->entries.size(),
           "families stand in the order of their enumeration");
@@ -143,6 +147,17 @@ std::optional<Instant> Metrics::answered_at() const {
 std::string Metrics::text(Instant now) {
   set(Family::sample_age_seconds, seconds_of(std::max(Duration{0}, now - sampled_at_.load())));
   return prometheus::TextSerializer().Serialize(parts_->registry.Collect());
+}
+
+std::string Metrics::run_text() const {
+  std::vector<prometheus::MetricFamily> collected = parts_->registry.Collect();
+  std::erase_if(collected, [&](const prometheus::MetricFamily& family) {
+    const auto entry = std::ranges::find(parts_->entries, family.name, [](const auto& any) { return any.spec.name; });
+    if (entry == parts_->entries.end() || entry->spec.kind != FamilyKind::gauge) return false;
+    const Family which = entry->spec.family;
+    return which != Family::build_info && which != Family::store_class && which != Family::store_up;
+  });
+  return prometheus::TextSerializer().Serialize(collected);
 }
 
 }  // namespace fenceline::metrics

@@ -35,6 +35,10 @@ class Metrics {
 
   // Its kind.
   const std::string& store() const { return store_; }
+  // What the label `class` says of a lock of this pattern.
+  std::string_view lock_class(std::string_view pattern) const {
+    return lock_class_.empty() ? pattern : std::string_view(lock_class_);
+  }
 
   // As it is now; of a histogram the number of observations.
   double value(Family family, Labels labels = {}) const;
@@ -50,6 +54,8 @@ class Metrics {
 
   // The text format of Prometheus.
   std::string text(Instant now);
+  // The same of a process that is about to end: without the gauges that only a look at the store brings up to date.
+  std::string run_text() const;
 
  private:
   struct Parts;
@@ -57,6 +63,7 @@ class Metrics {
 
   const std::unique_ptr<Parts> parts_;
   const std::string store_;
+  const std::string lock_class_;
   std::atomic<Instant> sampled_at_;
   std::atomic<Instant> answered_at_;  // the least there is: not yet
 };

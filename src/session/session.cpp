@@ -43,7 +43,9 @@ struct Session::Parts {
                                                                             .store = profile.kind,
                                                                             .guarantee = profile.guarantee,
                                                                             .queues = options.queues,
-                                                                            .checks = metrics::check_names()});
+                                                                            .checks = metrics::check_names(),
+                                                                            .lock_class = options.lock_class,
+                                                                            .lock_names = options.lock_names});
     measurement = own_measurement.get();
     log = &measurement->sink();
     measurement->counted().answered(runtime.now());  // it was opened
@@ -112,7 +114,7 @@ Result<Session> Session::over(Runtime& runtime, LogSink& sink, Store& store, Ses
   auto parts = std::make_unique<Parts>(runtime, sink, store, options);
   if (measured) parts->measure(*measured);
   Result<Session> session = assemble(std::move(parts), history);
-  if (session && measured) session->parts_->sample(std::move(*measured));
+  if (session && measured && measured->samples) session->parts_->sample(std::move(*measured));
   return session;
 }
 

@@ -41,6 +41,9 @@ class Recorder;
 struct MeasureOptions {
   std::vector<std::string> queues = {};                           // that have a label of their own
   std::function<Result<std::vector<Finding>>(Store&)> more = {};  // what else is found when a store is examined
+  bool samples = true;          // looks at the store now and then; false: only counts, for a short run
+  std::string lock_class = {};  // see metrics::MetricsOptions
+  std::vector<std::string> lock_names = {};
 };
 
 struct SessionOptions {

@@ -224,5 +224,31 @@ TEST(Metrics, WhoAcceptsItListensForOtherMachinesToo) {
   EXPECT_EQ(stop(*worker).status, 0);
 }
 
+// What node_exporter's textfile collector finds after short runs.
+TEST(MetricsFile, ShortRunsAddUpInOneFileWithTheClassAndTheNamesThatItDeclares) {
+  const Workplace place;
+  place.write("fenceline.toml", "[lock.nightly]\nttl = \"1m\"\nnames = \"backup, close\"\n");
+  const Words file{"--metrics-file", "run.prom"};
+  const auto has_line = [&](const std::string& line) {
+    const std::string text = Workplace::read(place.file("run.prom"));
+    EXPECT_TRUE(has(text, line + "\n")) << line << " in\n" << text;
+  };
+  for (const char* key : {"backup", "backup", "elsewhere"})
+    ASSERT_EQ(place.fenceline(joined(joined({"lock", key, "--class", "nightly"}, file), {"--", "true"})).status, 0);
+  has_line("fenceline_lock_hold_seconds_count{class=\"nightly\",lock=\"backup\"} 2");
+  has_line("fenceline_lock_hold_seconds_count{class=\"nightly\",lock=\"other\"} 1");
+  ASSERT_EQ(place.fenceline(joined(joined({"elect", "leader"}, file), {"--", "true"})).status, 0);
+  has_line("fenceline_lock_hold_seconds_count{class=\"election\",lock=\"other\"} 1");
+  ASSERT_EQ(place.fenceline(joined({"enqueue", "q"}, file)).status, 0);
+  ASSERT_EQ(place.fenceline(joined(joined({"work", "q", "--drain"}, file), {"--", "true"})).status, 0);
+  has_line("fenceline_store_call_seconds_count{verb=\"enqueue\"} 1");
+  has_line("fenceline_lock_hold_seconds_count{class=\"nightly\",lock=\"backup\"} 2");
+  EXPECT_TRUE(has(Workplace::read(place.file("run.prom")), "fenceline_deliveries_total"));
+  EXPECT_FALSE(has(Workplace::read(place.file("run.prom")), "fenceline_workers"));
+  EXPECT_EQ(place.fenceline({"lock", "x", "--metrics-file", "run.txt", "--", "true"}).status, 64);
+  EXPECT_EQ(place.fenceline({"work", "q", "--metrics-file", "run.prom", "--", "true"}).status, 64);
+  EXPECT_EQ(place.fenceline({"lock", "x", "--metrics-file", "no/run.prom", "--", "true"}).status, 66);
+}
+
 }  // namespace
 }  // namespace fenceline::e2e

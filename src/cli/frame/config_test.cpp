@@ -107,6 +107,14 @@ TEST(Config, AValueThatIsNotPossibleIsRefusedWithItsLine) {
   EXPECT_EQ(refusal("work = 3"), "fenceline.toml:1: work is a table; write [work] and its keys below");
 }
 
+TEST(Config, TheNamesOfALockClassAreNamesOfLocksAndFew) {
+  EXPECT_EQ(refusal("[lock.nightly]\nnames = \"backup, /var/lock/close\"\n"), "(accepted)");
+  EXPECT_TRUE(
+      refusal("[lock.nightly]\nnames = \" , \"\n").starts_with("fenceline.toml:2: lock.nightly.names has 0 names"))
+      << refusal("[lock.nightly]\nnames = \" , \"\n");
+  EXPECT_NE(refusal("[lock.nightly]\nnames = \"-x\"\n").find("starts with a character"), std::string::npos);
+}
+
 TEST(Config, AFileThatIsNoTomlIsRefusedWithItsLine) {
   for (const char* text : {"\n\nstore =", "\n\nx", "\n\n[work", "a=1\n\na=2"}) {
     const std::string message = refusal(text);

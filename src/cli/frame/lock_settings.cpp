@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "base/duration_text.hpp"
 #include "base/nearest.hpp"
 #include "cli/frame/setting_values.hpp"
 #include "cli/frame/text.hpp"
+#include "metrics/families.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -31,6 +33,29 @@ LockKey lock_word(std::string name, Word LockOptions::*member, std::optional<Wor
           set_word(member, parse, std::move(words))};
 }
 
+// "backup, close": apart by commas or spaces.
+std::vector<std::string> names_in(std::string_view text) {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char c : std::string(text) + ",") {
+    if (c != ',' && c != ' ') name += c;
+    else if (!name.empty()) names.push_back(std::exchange(name, {}));
+  }
+  return names;
+}
+
+// They are for metrics alone: the lock that is asked for is named by who asks.
+Result<void> check_class_names(LockOptions&, const std::string& text) {
+  const std::vector<std::string> names = names_in(text);
+  if (names.empty() || names.size() > metrics::kLockNamesMost)
+    return fail(Code::invalid, "has " + std::to_string(names.size()) + " names; use 1 to " +
+                                   std::to_string(metrics::kLockNamesMost) + ", apart by commas");
+  for (const std::string& name : names) {
+    if (auto ok = check_lock_name(name); !ok) return ok;
+  }
+  return {};
+}
+
 const std::vector<LockKey>& all_lock_keys() {
   static const std::vector<LockKey> all{
       lock_word("pattern", &LockOptions::pattern, parse_lock_pattern, "item, loop, fenced or layered"),
@@ -46,6 +71,7 @@ const std::vector<LockKey>& all_lock_keys() {
       lock_duration("hold_at_least", &LockOptions::hold_at_least, kWaitRange),
       lock_duration("delay", &LockOptions::delay, kWaitRange),
       lock_duration("every", &LockOptions::every, kWaitRange),
+      {"names", [](const LockOptions&) { return std::string(); }, check_class_names},
   };
   return all;
 }
@@ -104,6 +130,11 @@ std::vector<Setting> lock_settings(const std::string& path,
     }
   }
   return settings;
+}
+
+std::vector<std::string> lock_class_names(const Invocation& invocation, const std::string& name) {
+  const auto found = std::ranges::find(invocation.settings, prefix_of(name) + "names", &Setting::name);
+  return found == invocation.settings.end() ? std::vector<std::string>{} : names_in(found->value);
 }
 
 Result<LockOptions> find_lock_class(const Invocation& invocation, const std::string& name) {

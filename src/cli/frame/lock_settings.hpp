@@ -35,6 +35,9 @@ inline constexpr int kNoLine = 0;
 std::vector<Setting> lock_settings(const std::string& path,
                                    const std::map<std::string, std::map<std::string, LockFileValue>>& classes);
 
+// The names that a class declares as a bounded set: those that have a label of their own in metrics.
+std::vector<std::string> lock_class_names(const Invocation& invocation, const std::string& name);
+
 // The class of that name: a preset, or one of the file. Errors: not_found.
 Result<LockOptions> find_lock_class(const Invocation& invocation, const std::string& name);
 

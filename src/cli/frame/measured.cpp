@@ -4,12 +4,14 @@
 #include <deque>
 
 #include "cli/frame/doctor_config.hpp"
+#include "cli/frame/output.hpp"
 #include "cli/frame/text.hpp"
 #include "fenceline/version.hpp"
 #include "metrics/metered_handler.hpp"
 #include "metrics/metered_tracker.hpp"
 #include "metrics/pages.hpp"
 #include "metrics/store_sample.hpp"
+#include "metrics/textfile.hpp"
 #include "metrics/tracker_sample.hpp"
 #include "session/measurement.hpp"
 
@@ -27,36 +29,62 @@ OptionSpec metrics_option() {
           "see docs/metrics.md"};
 }
 
+OptionSpec metrics_file_option() {
+  return {"--metrics-file", "FILE",
+          "at the end, add what was counted to FILE (*.prom), replaced atomically: for the textfile collector of "
+          "node_exporter"};
+}
+
 Result<MetricsPort> MetricsPort::open(const Invocation& invocation) {
   MetricsPort port;
-  const std::optional<std::string> text = invocation.value("--metrics");
-  if (!text) return port;
-  const Result<http::ListenAddress> address = http::parse_listen_address(*text);
+  port.file_ = invocation.value("--metrics-file");
+  if (port.file_) {
+    const Result<void> ok = metrics::check_textfile(*port.file_);
+    if (!ok && ok.error().code == Code::invalid)
+      return std::unexpected(usage_error("--metrics-file: " + ok.error().message));
+    if (!ok) return std::unexpected(ok.error());
+  }
+  if (const std::optional<std::string> text = invocation.value("--metrics")) {
+    if (auto ok = port.listen(invocation, *text); !ok) return std::unexpected(ok.error());
+  }
+  return port;
+}
+
+Result<void> MetricsPort::listen(const Invocation& invocation, const std::string& text) {
+  const Result<http::ListenAddress> address = http::parse_listen_address(text);
   if (!address) return std::unexpected(usage_error("--metrics: " + address.error().message));
   if (!address->loopback && !invocation.accepts("open-listen"))
     return fail(
         Code::refused,
-        "--metrics " + printable(*text, 60) +
+        "--metrics " + printable(text, 60) +
             " is reachable from other machines without a password; use 127.0.0.1, or pass --accept open-listen");
-  port.handler_ = std::make_unique<http::HttpHandler>();
+  handler_ = std::make_unique<http::HttpHandler>();
   Result<std::unique_ptr<http::HttpServer>> server = http::HttpServer::open(
       *invocation.runtime, {.listen = *address},
-      [handler = port.handler_.get()](const http::HttpRequest& request) { return (*handler)(request); });
+      [handler = handler_.get()](const http::HttpRequest& request) { return (*handler)(request); });
   if (!server) {
     const Error& error = server.error();
     if (error.code == Code::invalid) return std::unexpected(usage_error("--metrics: " + error.message));
     // The process that listens there may end soon.
     return fail(error.code == Code::conflict ? Code::held : error.code, "--metrics: " + error.message);
   }
-  port.server_ = std::move(*server);
-  return port;
+  server_ = std::move(*server);
+  return {};
+}
+
+void MetricsPort::write_file(const Invocation& invocation, Measurement* measured) const {
+  if (!file_ || measured == nullptr) return;
+  const Result<void> wrote = metrics::add_to_textfile(*invocation.runtime, *file_, measured->counted().run_text());
+  if (!wrote) tell("fenceline: " + error_text(wrote.error()));
 }
 
 std::optional<MeasureOptions> MetricsPort::measures(const Invocation& invocation,
                                                     std::vector<std::string> queues) const {
-  if (!server_) return std::nullopt;
+  if (!server_ && !file_) return std::nullopt;
   return MeasureOptions{.queues = std::move(queues),
-                        .more = [&invocation](Store& asked) { return config_findings(invocation, asked); }};
+                        .more = [&invocation](Store& asked) { return config_findings(invocation, asked); },
+                        .samples = server_ != nullptr,
+                        .lock_class = metrics::kOther};
 }
 
 struct MetricsPages::Parts {
@@ -102,10 +130,12 @@ struct Measured::Parts {
 };
 
 Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink) : plain_sink_(sink) {
-  if (!port) return;
+  if (!port.measures(invocation)) return;
   parts_ = std::make_unique<Parts>(invocation, sink);
-  parts_->start(port, [] { return false; });
+  if (port) parts_->start(port, [] { return false; });
 }
+
+Measurement* Measured::measurement() const { return parts_ ? &parts_->measured : nullptr; }
 
 Measured::Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, tracker::Tracker& tracker,
                    std::function<tracker::TrackerWorkerCounts()> counts)

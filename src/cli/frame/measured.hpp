@@ -22,17 +22,21 @@ struct TrackerWorkerCounts;
 namespace fenceline::cli {
 
 OptionSpec metrics_option();
+OptionSpec metrics_file_option();
 
-// Where the pages are served: taken before a store is opened, so that an address that cannot be had is said before
-// anything else happens. Nothing if there is no --metrics.
+// Where the pages are served, and the file that a short run leaves: taken before a store is opened, so that what cannot
+// be had is said before anything else happens. Nothing if there is neither --metrics nor --metrics-file.
 class MetricsPort {
  public:
-  // Errors: usage (no address), refused (other machines would reach it, and nobody accepted that), held (somebody
-  // listens there), denied.
+  // Errors: usage (not an address, not a file for the collector), refused (other machines would reach it, and nobody
+  // accepted that), held (somebody listens there), denied, not_found (no folder for the file).
   static Result<MetricsPort> open(const Invocation& invocation);
 
   explicit operator bool() const { return server_ != nullptr; }
-  // What a session is to measure for these pages; empty without a port. `queues` are those that are served. The
+  // Adds what was counted to the file of --metrics-file, once, at the end of the run. A failure is told on stderr: the
+  // work is done, and keeps its status.
+  void write_file(const Invocation& invocation, Measurement* measured) const;
+  // What a session is to measure for these; empty if nobody wants to know. `queues` are those that are served. The
   // invocation must outlive the session.
   std::optional<MeasureOptions> measures(const Invocation& invocation, std::vector<std::string> queues = {}) const;
   http::HttpServer& server() { return *server_; }
@@ -40,8 +44,11 @@ class MetricsPort {
   void answer_with(http::HttpHandler handler) { *handler_ = std::move(handler); }
 
  private:
+  Result<void> listen(const Invocation& invocation, const std::string& text);
+
   std::unique_ptr<http::HttpHandler> handler_;
   std::unique_ptr<http::HttpServer> server_;
+  std::optional<std::string> file_;
 };
 
 // Serves the pages of what is measured, until it goes. The log says at which address, once.
@@ -64,6 +71,7 @@ class Measured {
  public:
   // All must outlive it. The store could not be opened, and the work goes on.
   Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink);
+  Measurement* measurement() const;  // null: nobody counts
   Measured(const Invocation& invocation, MetricsPort& port, LogSink& sink, tracker::Tracker& tracker,
            std::function<tracker::TrackerWorkerCounts()> counts);
   ~Measured();

@@ -45,6 +45,7 @@ Result<int> enqueue_one(Invocation& invocation, NewJob job) {
   job.id = sender.new_id();
   const std::string id = to_string(job.id);
   const Result<std::vector<JobId>> ids = sender.send({std::move(job)});
+  sender.write_metrics();
   if (!ids) {
     if (ids.error().code == Code::in_doubt)
       return fail(Code::in_doubt,
@@ -88,7 +89,8 @@ CommandSpec enqueue_command() {
       {"--payload-file", "FILE", "payload from a file, - for stdin"},
       {"--jsonl", "FILE", "one job for each line of a file, - for stdin; prints how many"},
       {"--batch", "NAME", "with --jsonl: name that makes repeating the same file safe for 24h"},
-      history_option()};
+      history_option(),
+      metrics_file_option()};
   for (OptionSpec& option : new_job_options()) options.push_back(std::move(option));
   return {.name = "enqueue",
           .summary = "Add a job to a queue, or one for each line of a file",

@@ -61,6 +61,7 @@ class Lines {
     if (!file) return std::unexpected(file.error());
     const Result<void> done = send_all(*file);
     progress_.end();
+    sender_.write_metrics();
     if (!done) {
       sender_.end_early();
       const Stand stand{sender_.sent(), sender_.existing(), doubtful_};

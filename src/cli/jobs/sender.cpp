@@ -17,7 +17,11 @@ Result<Session*> Sender::session() {
   if (session_) return &*session_;
   Result<std::unique_ptr<traces::SpanSink>> spans = open_traces(invocation_);
   if (!spans) return std::unexpected(spans.error());
-  Result<Session> opened = invocation_.open_or_make_store({.spans = std::move(*spans)});
+  Result<MetricsPort> metrics = MetricsPort::open(invocation_);
+  if (!metrics) return std::unexpected(metrics.error());
+  metrics_ = std::move(*metrics);
+  Result<Session> opened =
+      invocation_.open_or_make_store({.metrics = metrics_->measures(invocation_), .spans = std::move(*spans)});
   if (!opened) return std::unexpected(opened.error());
   session_ = std::move(*opened);
   return &*session_;
@@ -43,6 +47,10 @@ Result<std::vector<JobId>> Sender::send(std::vector<NewJob> jobs) {
 void Sender::end() {
   if (invocation_.json && (opened_ || sent_ == 0))
     print_line((opened_ ? "" : "{\"ids\":[") + ("],\"existing\":" + std::to_string(existing_) + "}"));
+}
+
+void Sender::write_metrics() const {
+  if (session_) metrics_->write_file(invocation_, session_->measurement());
 }
 
 void Sender::end_early() {

@@ -9,6 +9,7 @@
 #include "base/ascending_uuids.hpp"
 #include "base/result.hpp"
 #include "cli/frame/command.hpp"
+#include "cli/frame/measured.hpp"
 
 namespace fenceline::cli {
 
@@ -17,8 +18,8 @@ class Sender {
   explicit Sender(Invocation& invocation) : invocation_(invocation) {}
 
   JobId new_id();
-  // Opened when it is first asked for; the store is made if there is none yet. Errors: those of open_traces(), and of
-  // opening the store.
+  // Opened when it is first asked for; the store is made if there is none yet. Errors: those of open_traces(), of
+  // MetricsPort::open(), and of opening the store.
   Result<Session*> session();
 
   // All or none. The ids that stand for these jobs now: their own, or of those that have their unique keys.
@@ -27,6 +28,8 @@ class Sender {
   // Closes the JSON object, if there is anything to say.
   void end();
   void end_early();
+  // What was counted goes to the file of --metrics-file; once, when all is sent.
+  void write_metrics() const;
 
   std::int64_t sent() const { return sent_; }
   std::int64_t existing() const { return existing_; }
@@ -34,6 +37,7 @@ class Sender {
  private:
   Invocation& invocation_;
   AscendingUuids ids_;
+  std::optional<MetricsPort> metrics_;
   std::optional<Session> session_;
   std::int64_t sent_ = 0;
   std::int64_t existing_ = 0;

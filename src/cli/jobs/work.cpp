@@ -206,6 +206,10 @@ Result<int> run_work(Invocation& invocation) {
     return program.error().code == Code::not_found ? kExitNoCommand : kExitCannotBeRun;
   }
   Service service(*invocation.runtime, Log(*invocation.log_sink), invocation.stop, kCallTimeout);
+  if (invocation.has("--metrics-file") && !invocation.has("--drain"))
+    return std::unexpected(
+        usage_error("--metrics-file is written when the worker ends, so it needs --drain; for a "
+                    "worker that goes on use --metrics ADDR"));
   Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
   if (!metrics_port) return std::unexpected(metrics_port.error());
   Result<std::unique_ptr<traces::SpanSink>> spans = open_traces(invocation);
@@ -245,6 +249,7 @@ Result<int> run_work(Invocation& invocation) {
   const Result<WorkReport> report = work_stages(service.runtime(), session->log(), service_store, service_handler,
                                                 *options, std::move(make_check), invocation.stop);
   live_line = {};
+  metrics_port->write_file(invocation, session->measurement());
   if (!report) return std::unexpected(report.error());
   if (invocation.json) print_line(work_as_json(*report));
   tell(work_as_words(*report, options->drain && !invocation.stop.stop_requested()));
@@ -283,6 +288,7 @@ CommandSpec work_command() {
                   {"--expect", "DURATION", "on an issue tracker: how long an item takes; default measured"},
                   {"--poll", "DURATION", "on an issue tracker: how often to look for items, 1s to 1h; default 30s"},
                   metrics_option(),
+                  metrics_file_option(),
                   webhook_option(),
                   {"--no-schedules", "", "do not fire ticks of schedules"},
                   {"--clean-env", "", "pass the command only the variables of its job, and PATH"}},
@@ -293,9 +299,9 @@ CommandSpec work_command() {
              {"stderr",
               "goes to the worker's stderr and to the job's log (1 MiB); its end becomes the error of a failure"},
              {"environment",
-              "FENCELINE_JOB, FENCELINE_FENCE, FENCELINE_DELIVERY (1 the first time), FENCELINE_QUEUE, "
-              "FENCELINE_STAGE, "
-              "FENCELINE_NAMESPACE, FENCELINE_STORE, TRACEPARENT"},
+              "FENCELINE_JOB, FENCELINE_FENCE, FENCELINE_GROUP, FENCELINE_DELIVERY (1 the first time), "
+              "FENCELINE_QUEUE, "
+              "FENCELINE_STAGE, FENCELINE_NAMESPACE, FENCELINE_STORE, TRACEPARENT"},
              {"progress", "fenceline progress PERCENT [NOTE], from inside the command"},
              {"side effects", "fenceline effect NAME -- CMD ARG..., from inside the command"},
              {"exit 0", "done"},

@@ -50,8 +50,10 @@ Result<int> run_elect(Invocation& invocation) {
   if (!store && was_interrupted(invocation.stop)) return interrupted();
   if (!store) return std::unexpected(store.error());
 
+  std::optional<MeasureOptions> measures = metrics_port->measures(invocation);
+  if (measures) measures->lock_class = std::string(to_string(LockPattern::election));
   const Result<Session> session =
-      invocation.session_over(std::move(*store), {.metrics = metrics_port->measures(invocation), .log = &log.sink()});
+      invocation.session_over(std::move(*store), {.metrics = std::move(measures), .log = &log.sink()});
   if (!session) return std::unexpected(session.error());
   const MetricsPages pages(*invocation.runtime, *metrics_port, session->measurement());
   LockClient locks(
@@ -62,29 +64,34 @@ Result<int> run_elect(Invocation& invocation) {
   const Task attending = service.attend([&] {
     return term == 0 ? "campaigns for " + options->name : "leads " + options->name + ", term " + std::to_string(term);
   });
-  while (true) {
-    LockedEnd end;
-    const auto lead = [&](const Term& now) {
-      const WatchedRuntime::Away away;  // for as long as the command takes
-      term = now.number;
-      record_started(*session, now.held);
-      end = run_locked(invocation, lease_of(now.held), std::nullopt);
-      record_ended(*session, now.held, end.lost);
-      term = 0;
-    };
-    const Result<TermEnd> served = election.serve(lead, invocation.stop);
-    tidy_now_and_then(invocation, **session);
-    if (!served && was_interrupted(invocation.stop)) return interrupted();
-    if (!served) return std::unexpected(served.error());
-    if (end.interrupted || (*served == TermEnd::stepped_down && !end.lost)) return end.status;
-    // Somebody wanted an end, and the lead was lost on the way to it.
-    if (end.asked_to_end != 0) return 128 + end.asked_to_end;
-    if (invocation.has("--once"))
-      return fail(Code::lost, "leadership of " + options->name +
-                                  " was lost and the command was stopped; another process may lead by now");
-    tell("fenceline: leadership of " + options->name +
-         " was lost and the command was stopped; waiting to be elected again");
-  }
+  const auto campaign = [&]() -> Result<int> {
+    while (true) {
+      LockedEnd end;
+      const auto lead = [&](const Term& now) {
+        const WatchedRuntime::Away away;  // for as long as the command takes
+        term = now.number;
+        record_started(*session, now.held);
+        end = run_locked(invocation, lease_of(now.held), std::nullopt);
+        record_ended(*session, now.held, end.lost);
+        term = 0;
+      };
+      const Result<TermEnd> served = election.serve(lead, invocation.stop);
+      tidy_now_and_then(invocation, **session);
+      if (!served && was_interrupted(invocation.stop)) return interrupted();
+      if (!served) return std::unexpected(served.error());
+      if (end.interrupted || (*served == TermEnd::stepped_down && !end.lost)) return end.status;
+      // Somebody wanted an end, and the lead was lost on the way to it.
+      if (end.asked_to_end != 0) return 128 + end.asked_to_end;
+      if (invocation.has("--once"))
+        return fail(Code::lost, "leadership of " + options->name +
+                                    " was lost and the command was stopped; another process may lead by now");
+      tell("fenceline: leadership of " + options->name +
+           " was lost and the command was stopped; waiting to be elected again");
+    }
+  };
+  const Result<int> status = campaign();
+  metrics_port->write_file(invocation, session->measurement());
+  return status;
 }
 
 }  // namespace
@@ -102,6 +109,7 @@ CommandSpec elect_command() {
                    "fence; at most 24h"},
                   {"--once", "", "exit with 76 after a loss, instead of waiting to be elected again"},
                   metrics_option(),
+                  metrics_file_option(),
                   {"--history", "FILE", kHistoryHelp}},
       .sections = {{"What happens when",
                     {{"elected",

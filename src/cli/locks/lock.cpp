@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/duration_text.hpp"
+#include "base/verdict_text.hpp"
 #include "cli/frame/lock_settings.hpp"
 #include "cli/frame/measured.hpp"
 #include "cli/frame/open_within.hpp"
@@ -20,17 +21,18 @@ namespace {
 constexpr Duration kWaitDefault = std::chrono::seconds{10};
 constexpr int kStatusMost = 255;
 
-// As flock takes it: seconds, with a fraction if need be.
+// As flock takes it: seconds, with a fraction if need be; with a unit, as --wait takes it.
 Result<Duration> seconds_of(const std::string& text) {
+  if (const Result<Duration> with_unit = parse_duration(text, kWaitRange)) return *with_unit;
   double seconds = 0;
   const auto [end, problem] =
       std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
   const double most = std::chrono::duration<double>(kWaitRange.most).count();
   if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(seconds) || seconds < 0 ||
       seconds > most)
-    return std::unexpected(
-        usage_error("-w '" + printable(text, 40) +
-                    "' is not valid; use a number of seconds from 0 to 86400, or --wait with a unit"));
+    return std::unexpected(usage_error(
+        "-w '" + printable(text, 40) +
+        "' is not valid; use a number of seconds from 0 to 86400, or a duration such as 1.5s or 10m, at most 24h"));
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
@@ -76,7 +78,20 @@ Result<LockOptions> class_of(const Invocation& invocation) {
   return options;
 }
 
+// What flock users type. Exclusive is the default, and files are never passed on to the command.
+Result<void> check_flock_options(const Invocation& invocation) {
+  if (invocation.has("--unlock"))
+    return std::unexpected(
+        usage_error("fenceline lock has no -u: the lock is freed when its command ends; to end a lock that somebody "
+                    "else holds, use 'fenceline locks break " +
+                    printable(invocation.argument("KEY"), 128) + "'"));
+  if (invocation.has("--exclusive") && (invocation.has("--shared") || invocation.has("--slots")))
+    return std::unexpected(usage_error("-x excludes -s, --shared and --slots; give one of them"));
+  return {};
+}
+
 Result<LockOptions> lock_options(const Invocation& invocation) {
+  if (auto ok = check_flock_options(invocation); !ok) return std::unexpected(ok.error());
   Result<LockOptions> options = class_of(invocation);
   if (!options) return options;
   options->names = invocation.arguments.at("KEY");
@@ -121,7 +136,7 @@ Result<int> not_obtained(const Invocation& invocation, const LockOptions& option
   }
   // The request that had no answer was taken back, or will be, or ends by itself: there is nothing to look for.
   if (error.code == Code::in_doubt)
-    return fail(Code::unavailable, error.message +
+    return fail(Code::unavailable, without_verdict(error.message) +
                                        "; the command was not run; if the lock was granted, it is free again within " +
                                        format_duration(options.ttl));
   if (error.code != Code::held) return std::unexpected(error);
@@ -140,25 +155,47 @@ void tell_that_it_is_open() {
 }
 
 // Without a lock and without a fence: the store could not even be opened.
-int run_open(Invocation& invocation, const Log& log, const LockOptions& options, std::optional<Duration> timeout) {
-  log.warn("lock_failed_open", {{"lock", options.names.front()}, {"owner", ""}, {"fence", 0}, {"at", "acquire"}});
+int run_open(Invocation& invocation, const Measured& measured, const MetricsPort& metrics_port,
+             const LockOptions& options, std::optional<Duration> timeout) {
+  measured.log().warn("lock_failed_open",
+                      {{"lock", options.names.front()}, {"owner", ""}, {"fence", 0}, {"at", "acquire"}});
   tell_that_it_is_open();
   TrustDeadline trust(invocation.runtime->now() + kOpenFor);
-  return run_locked(invocation,
-                    {.resource = options.names.front(),
-                     .grants = {},
-                     .times = times_of(options),
-                     .trust = trust,
-                     .stop = {},
-                     .lost = [] { return false; }},
-                    timeout)
-      .status;
+  const LockedEnd end = run_locked(invocation,
+                                   {.resource = options.names.front(),
+                                    .grants = {},
+                                    .times = times_of(options),
+                                    .trust = trust,
+                                    .stop = {},
+                                    .lost = [] { return false; }},
+                                   timeout);
+  metrics_port.write_file(invocation, measured.measurement());
+  return end.status;
 }
 
 Error loss_of(const HeldLock& held) {
   const std::string why = held.why_lost();
   return {Code::lost, "lock " + held.resource() + " was lost" + (why.empty() ? "" : " (" + why + ")") +
                           " while the command ran, so the command was stopped; a gate may refuse its last writes"};
+}
+
+// The store is open: takes the lock, runs the command, gives it back.
+Result<int> run_held(Invocation& invocation, const Session& session, const LockOptions& options,
+                     std::optional<Duration> timeout, int conflict) {
+  LockClient locks(
+      make_lock_parts(*invocation.runtime, session.log(), *session, {.ns = invocation.ns, .place = lock_place()}));
+  Result<HeldLock> held = locks.acquire(options, invocation.stop);
+  if (!held) return not_obtained(invocation, options, held.error(), conflict);
+  if (held->failed_open()) tell_that_it_is_open();
+  record_started(session, *held);
+  const LockedEnd end = run_locked(invocation, lease_of(*held), timeout);
+  record_ended(session, *held, end.lost);
+  const Result<void> released = held->release();
+  tidy_now_and_then(invocation, *session);
+  if (end.lost || (!released && released.error().code == Code::lost)) return std::unexpected(loss_of(*held));
+  if (!released)
+    tell("fenceline: " + released.error().message + "; it is free again within " + format_duration(options.ttl));
+  return end.status;
 }
 
 Result<int> run_lock(Invocation& invocation) {
@@ -178,30 +215,25 @@ Result<int> run_lock(Invocation& invocation) {
   Result<std::unique_ptr<Store>> store = open_within(invocation, log.log(), options->names.front(), deadline);
   if (!store && options->on_acquire_error == OnStoreError::open && store_is_away(store.error().code) &&
       !was_interrupted(invocation.stop))
-    return run_open(invocation, Measured(invocation, *metrics_port, log.sink()).log(), *options, *timeout);
+    return run_open(invocation, Measured(invocation, *metrics_port, log.sink()), *metrics_port, *options, *timeout);
   if (!store) return not_obtained(invocation, *options, store.error(), static_cast<int>(*conflict));
   // Reaching the store counts as part of the wait, but one request is always made.
   if (!does_not_wait(*options))
     options->wait = std::max<Duration>(deadline - invocation.runtime->now(), std::chrono::milliseconds{1});
 
+  std::optional<MeasureOptions> measures = metrics_port->measures(invocation);
+  if (measures) {
+    const std::optional<std::string> name = invocation.value("--class");
+    measures->lock_class = name.value_or(std::string(to_string(options->pattern)));
+    if (name) measures->lock_names = lock_class_names(invocation, *name);
+  }
   const Result<Session> session =
-      invocation.session_over(std::move(*store), {.metrics = metrics_port->measures(invocation), .log = &log.sink()});
+      invocation.session_over(std::move(*store), {.metrics = std::move(measures), .log = &log.sink()});
   if (!session) return std::unexpected(session.error());
   const MetricsPages pages(*invocation.runtime, *metrics_port, session->measurement());
-  LockClient locks(
-      make_lock_parts(*invocation.runtime, session->log(), **session, {.ns = invocation.ns, .place = lock_place()}));
-  Result<HeldLock> held = locks.acquire(*options, invocation.stop);
-  if (!held) return not_obtained(invocation, *options, held.error(), static_cast<int>(*conflict));
-  if (held->failed_open()) tell_that_it_is_open();
-  record_started(*session, *held);
-  const LockedEnd end = run_locked(invocation, lease_of(*held), *timeout);
-  record_ended(*session, *held, end.lost);
-  const Result<void> released = held->release();
-  tidy_now_and_then(invocation, **session);
-  if (end.lost || (!released && released.error().code == Code::lost)) return std::unexpected(loss_of(*held));
-  if (!released)
-    tell("fenceline: " + released.error().message + "; it is free again within " + format_duration(options->ttl));
-  return end.status;
+  const Result<int> status = run_held(invocation, *session, *options, *timeout, static_cast<int>(*conflict));
+  metrics_port->write_file(invocation, session->measurement());
+  return status;
 }
 
 }  // namespace
@@ -212,8 +244,8 @@ CommandSpec lock_command() {
       .summary = "Run a command while holding a lock",
       .details = "The command gets the lock's fence. It is stopped before the lock could be lost.",
       .arguments = {{.name = "KEY",
-                     .help = "name of the lock: 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' and '='; "
-                             "several names are acquired all or none",
+                     .help = "name of the lock: 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' and '=', such "
+                             "as deploy or /var/lock/deploy; several names are acquired all or none",
                      .repeated = true}},
       .options =
           {{"--class", "C", "lock class: job, loop, run, writer, or one that fenceline.toml defines as [lock.C]"},
@@ -223,14 +255,23 @@ CommandSpec lock_command() {
             "length of the lease, renewed while the command runs: 1s to 24h; default 30s; with the pattern loop, the "
             "window"},
            {"--wait", "DURATION", "how long to wait for the lock, in order of arrival: 0s to 24h; default 10s"},
-           {"-w", "SECONDS", "the same as --wait, in seconds, as flock has it"},
+           {"-w", "SECONDS", "the same as --wait, as flock has it: seconds, or a duration such as 1.5s"},
            {.name = "--nonblock", .value = "", .help = "do not wait", .letter = "-n"},
            {.name = "--conflict-exit-code",
             .value = "STATUS",
             .help = "exit status if the lock was not acquired, 0 to 255; default 75; with 0 no message is printed",
             .letter = "-E"},
            {.name = "--quiet", .value = "", .help = "print no message if the lock was not acquired", .letter = "-q"},
-           {"--shared", "", "shared: together with other shared holders only"},
+           {.name = "--shared", .value = "", .help = "shared: together with other shared holders only", .letter = "-s"},
+           {.name = "--exclusive", .value = "", .help = "one holder at a time: the default", .letter = "-x"},
+           {.name = "--close",
+            .value = "",
+            .help = "accepted for flock users: the command never inherits the lock's files",
+            .letter = "-o"},
+           {.name = "--unlock",
+            .value = "",
+            .help = "refused: the lock is freed when its command ends; see 'fenceline locks break'",
+            .letter = "-u"},
            {"--slots", "N", "allow N holders at a time, 1 to 1000; all must use the same N"},
            {"--hold-at-least", "DURATION",
             "hold the lock this long even if the command ends sooner: for short commands started by cron on several "
@@ -239,6 +280,7 @@ CommandSpec lock_command() {
             "after the lock was lost, wait this long before the next holder gets it, for targets that cannot check a "
             "fence; at most 24h"},
            metrics_option(),
+           metrics_file_option(),
            {"--timeout", "DURATION", "stop the command after this long: TERM, and KILL up to 5s later; 1s to 30d"},
            {"--history", "FILE", kHistoryHelp}},
       .sections =
