@@ -19,13 +19,15 @@ std::string_view to_string(LockMode mode) { return mode == LockMode::shared ? "s
 
 Result<void> check_lock_name(std::string_view name) {
   const auto bad = [&](const std::string& why) {
-    return fail(Code::invalid,
-                "lock '" + shown_briefly(name) + "' " + why +
-                    "; use 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' or '=', the first a letter or digit");
+    return fail(
+        Code::invalid,
+        "lock '" + shown_briefly(name) + "' " + why +
+            "; use 1 to 128 letters, digits, '.', '_', '-', ':', '/', '@' or '=', the first a letter, a digit or '/'");
   };
   if (name.empty()) return bad("is empty");
   if (name.size() > kNameBytesMax) return bad("is too long (" + std::to_string(name.size()) + " bytes)");
-  if (!is_letter_or_digit(name.front())) return bad("starts with a character that is not allowed");
+  if (!is_letter_or_digit(name.front()) && name.front() != '/')
+    return bad("starts with a character that is not allowed");
   for (const char c : name) {
     if (!is_allowed(c)) return bad("has a character that is not allowed");
   }

@@ -88,5 +88,40 @@ TEST_F(LoopLockTest, AStoreThatIsAwayCostsATurnAndNoMore) {
   EXPECT_EQ(a.events.count("loop_skipped") >= 2, true);
 }
 
+Duration longest_gap(const std::vector<std::pair<std::string, Instant>>& sweeps) {
+  Duration longest{0};
+  for (std::size_t i = 1; i < sweeps.size(); ++i)
+    longest = std::max(longest, Duration{sweeps[i].second - sweeps[i - 1].second});
+  return longest;
+}
+
+// A window ends by the clock, and nobody is told: whoever tries next has it.
+TEST_F(LoopLockTest, NoWakeUpIsNeededForTheNextWindow) {
+  options.ttl = 3s;
+  options.every = Duration{0};  // half a window
+  a.road.reply_takes = b.road.reply_takes = 900ms;
+  replica(a, 0s, 100ms);
+  replica(b, 200ms, 100ms);
+  for (Process* process : {&a, &b}) simulation.at(at(2min), [process] { process->runtime.terminate(); });
+  run(3min);
+  ASSERT_GE(sweeps.size(), 20u);
+  EXPECT_LE(longest_gap(sweeps), 6s);
+}
+
+// What made a gap of several windows: a store so slow that each grant comes when there is no time left to work under
+// it. Such a window is lost (L6), and is told and counted.
+TEST_F(LoopLockTest, EachGrantThatComesTooLateCostsAWindowAndIsTold) {
+  options.ttl = 3s;
+  options.every = Duration{0};
+  replica(a, 0s, 100ms);
+  simulation.at(at(9s), [&] { a.road.reply_takes = 2500ms; });
+  simulation.at(at(20s), [&] { a.road.reply_takes = Duration{0}; });
+  simulation.at(at(1min), [&] { a.runtime.terminate(); });
+  run(2min);
+  EXPECT_GE(longest_gap(sweeps), 12s);
+  EXPECT_LE(longest_gap(sweeps), 18s);
+  EXPECT_GE(a.events.count("lock_granted_too_late"), 2);
+}
+
 }  // namespace
 }  // namespace fenceline::test

@@ -322,6 +322,46 @@ TEST(Lock, ItsFenceIsCheckedAtAGateAndTheInventorySaysSo) {
       << place.fenceline({"locks", "list"}).out;
 }
 
+// The store was set back, or was fed a fence from the future: the gate of a lock is ahead of it.
+TEST(Lock, AGateOfAFileIsSeenByTheInventoryAndNamedIfItIsAheadOfTheStore) {
+  const Workplace place;
+  const std::string in_lock = "echo new | " + program() + " gate put - - report";
+  const Words again{"lock", "report", "--", "sh", "-c", in_lock};
+  ASSERT_EQ(place.fenceline(again).status, 0);
+  EXPECT_EQ(lock_shown(place, "report")["at_gate"], "newest");
+  EXPECT_EQ(lock_shown(place, "report")["gate_path"], place.file("report.gate").string());
+  const std::int64_t ahead = lock_shown(place, "report")["fence"].get<std::int64_t>() + 3'600'000'000;
+  ASSERT_EQ(place.fenceline({"gate", "put", "report", std::to_string(ahead), "report"}, {.input = "x"}).status, 0);
+  EXPECT_EQ(lock_shown(place, "report")["at_gate"], "ahead");
+  const std::string rebase = "fenceline gate rebase --file " + place.file("report").string();
+  EXPECT_TRUE(has(place.fenceline({"locks", "show", "report"}).out, rebase));
+  const Ended doctor = place.fenceline({"doctor"});
+  EXPECT_TRUE(has(doctor.out, "ahead of the store's newest") && has(doctor.out, rebase)) << doctor.out;
+  const Ended behind = place.fenceline(again);
+  EXPECT_EQ(behind.status, 76);
+  EXPECT_TRUE(has(behind.err, "run 'fenceline gate rebase --file report', then take the lock again")) << behind.err;
+  ASSERT_EQ(place.fenceline({"gate", "rebase", "--file", "report"}).status, 0);
+  EXPECT_EQ(place.fenceline(again).status, 0);
+  EXPECT_EQ(lock_shown(place, "report")["at_gate"], "newest");
+}
+
+TEST(Lock, WhatFlockUsersTypeIsUnderstoodOrRefusedInWords) {
+  const Workplace place;
+  EXPECT_EQ(place.fenceline({"lock", "/var/lock/deploy", "-x", "-o", "-w", "1s", "--", "true"}).status, 0);
+  EXPECT_EQ(place.fenceline({"lock", "/var/lock/deploy", "-w", "1.5s", "--", "true"}).status, 0);
+  EXPECT_EQ(place.fenceline({"lock", "/var/lock/deploy", "-w", "0.5", "-s", "--", "true"}).status, 0);
+  EXPECT_EQ(lock_shown(place, "/var/lock/deploy")["mode"], "shared");
+  const Ended unlock = place.fenceline({"lock", "/var/lock/deploy", "-u", "--", "true"});
+  EXPECT_EQ(unlock.status, 64);
+  EXPECT_TRUE(has(unlock.err, "freed when its command ends") && has(unlock.err, "locks break /var/lock/deploy"))
+      << unlock.err;
+  EXPECT_EQ(place.fenceline({"lock", "deploy", "-x", "-s", "--", "true"}).status, 64);
+  const Ended empty = place.fenceline({"lock", "deploy", "--ttl=", "--store", "sqlite:other.db", "--", "true"});
+  EXPECT_EQ(empty.status, 64);
+  EXPECT_TRUE(has(empty.err, "option --ttl has no value behind '='")) << empty.err;
+  EXPECT_FALSE(std::filesystem::exists(place.file("other.db")));
+}
+
 // FENCELINE_FENCE is the lock's there; the job's own is kept beside it.
 TEST(Lock, InAHandlerTheJobIsStillAtHand) {
   const Workplace place;

@@ -139,6 +139,8 @@ class Reader {
   }
 
   Result<void> read(Words words, Invocation& into, bool& help) {
+    if (const auto empty = option_with_empty_value(words))
+      return std::unexpected(see_help(command_, "option " + *empty + " has no value behind '='"));
     std::vector<std::string> reversed(words.rbegin(), words.rend());  // CLI11 takes them from the back
     try {
       app_.parse(std::move(reversed));
@@ -191,6 +193,19 @@ class Reader {
         return std::unexpected(see_help(command_, "'fenceline " + command_.name + "' needs " + argument.name));
     }
     return {};
+  }
+
+  // The name of an option that stands as "--ttl=": CLI11 would take the next word for its value, whatever that is.
+  std::optional<std::string> option_with_empty_value(Words words) const {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string name = name_of_option(words[i]);
+      const OptionSpec* option = find_option(command_.options, name);
+      if (!option) option = find_option(global_options(), name);
+      if (!option) continue;
+      if (words[i] == name + "=") return name;
+      if (!option->value.empty() && words[i] == name) ++i;
+    }
+    return std::nullopt;
   }
 
   std::string option_without_value(Words words) const {

@@ -42,6 +42,14 @@ std::string complaint(const std::vector<std::string>& words, int status = kExitU
   return error_text(result.error());
 }
 
+TEST(Parse, AnOptionWithNothingBehindItsEqualsSignDoesNotTakeTheNextWord) {
+  const std::string refused = "option --ttl has no value behind '='; see 'fenceline help work'";
+  EXPECT_EQ(complaint({"work", "q", "--ttl=", "--store", "sqlite:x", "--", "true"}), refused);
+  EXPECT_EQ(complaint({"work", "--ttl=", "30s", "q", "--", "true"}), refused);
+  EXPECT_NE(complaint({"--store=", "sqlite:x", "version"}), "");
+  EXPECT_EQ(parsed({"enqueue", "q", "--payload", "--ttl="}).invocation.value("--payload"), "--ttl=");
+}
+
 TEST(Parse, GlobalOptionsStandBeforeOrAfterTheCommand) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--store", "sqlite:x", "--json", "enqueue", "mail"},

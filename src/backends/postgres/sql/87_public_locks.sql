@@ -2,8 +2,8 @@
 
 create function check_lock_name(name_ text) returns void language plpgsql as $$
 begin
-  if coalesce(name_, '') !~ '^[A-Za-z0-9][A-Za-z0-9._:/@=-]{0,127}$' then
-    perform fail_invalid(format('lock ''%s'' is not a name; use 1 to 128 letters, digits, ''.'', ''_'', ''-'', '':'', ''/'', ''@'' or ''='', the first a letter or digit', left(name_, 40)));
+  if coalesce(name_, '') !~ '^[A-Za-z0-9/][A-Za-z0-9._:/@=-]{0,127}$' then
+    perform fail_invalid(format('lock ''%s'' is not a name; use 1 to 128 letters, digits, ''.'', ''_'', ''-'', '':'', ''/'', ''@'' or ''='', the first a letter, a digit or ''/''', left(name_, 40)));
   end if;
 end $$;
 
