@@ -46,7 +46,9 @@ struct WorkReport {
   std::int64_t takeovers = 0;  // of those, jobs whose earlier lease had expired
   std::int64_t done = 0;
   std::int64_t failed = 0;  // attempts that failed, those that ended a job included
-  std::int64_t dead = 0;    // jobs that ended as dead: their last attempt failed, or the handler said so
+  // Jobs that ended as dead: their last attempt failed, the handler said so, or this worker's claim met them after five
+  // lost deliveries in a row.
+  std::int64_t dead = 0;
   std::int64_t later = 0;
   std::int64_t given_back = 0;
   std::int64_t refused = 0;  // late writes of this worker that the store refused

@@ -114,6 +114,10 @@ void Fetcher::claim(int limit, bool holds_others, std::stop_token stop) {
 }
 
 void Fetcher::accept(const ClaimRequest& request, const ClaimReply& reply, Instant asked_at, Instant answered_at) {
+  if (reply.buried > 0) {
+    context_.count(&WorkReport::dead, reply.buried);
+    context_.log.warn("jobs_buried", {{"owner", context_.owner}, {"jobs", reply.buried}, {"why", "lost_too_often"}});
+  }
   std::vector<DeliveryPtr> deliveries;
   for (const ClaimedJob& claimed : reply.jobs) {
     const Grant grant{.left = claimed.left, .waited = reply.waited};

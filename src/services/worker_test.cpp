@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <utility>
 
 #include "model/trust.hpp"
 #include "support/manual_clock.hpp"
@@ -89,6 +90,14 @@ TEST_F(WorkerOnMemory, AJobThatDiesIsAWarningOfItsOwn) {
   EXPECT_EQ(why["last"], "no_attempts_left");
   EXPECT_EQ(why["at once"], "by_its_handler");
   EXPECT_EQ(events.number("job_dead", "attempts_left"), 0);
+}
+
+TEST_F(WorkerOnMemory, JobsThatItsClaimBuriesCountAsDeadAndAreAWarning) {
+  store.on_claimed = [first = true](ClaimReply& reply) mutable { reply.buried = std::exchange(first, false) ? 2 : 0; };
+  EXPECT_EQ(must(work(done)).dead, 2);
+  ASSERT_EQ(events.count("jobs_buried"), 1);
+  EXPECT_EQ(events.all("jobs_buried").front().level, Level::warn);
+  EXPECT_EQ(events.number("jobs_buried", "jobs"), 2);
 }
 
 TEST_F(WorkerOnMemory, TellsHowManyJobsLieAheadAtTheEndOfADrain) {

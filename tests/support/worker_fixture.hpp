@@ -40,7 +40,7 @@ class TroubledStore final : public ForwardingStore {
     return std::nullopt;
   };
 
-  std::function<void(const ClaimReply&)> on_claimed = [](const ClaimReply&) {};  // before its reply is taken away
+  std::function<void(ClaimReply&)> on_claimed = [](ClaimReply&) {};  // before its reply is taken away
 
   std::atomic<bool> orders_wake_up = true;  // false: no wake-up tells of an order
 

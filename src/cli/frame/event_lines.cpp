@@ -29,12 +29,6 @@ const LogValue* find_field(const LogEvent& event, std::string_view key) {
   return nullptr;
 }
 
-std::optional<std::int64_t> field_number(const LogEvent& event, std::string_view key) {
-  const LogValue* const value = find_field(event, key);
-  const std::int64_t* const number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  return number == nullptr ? std::nullopt : std::optional(*number);
-}
-
 bool field_flag(const LogEvent& event, std::string_view key) {
   const LogValue* const value = find_field(event, key);
   const bool* const flag = value == nullptr ? nullptr : std::get_if<bool>(value);
@@ -229,6 +223,14 @@ const std::map<std::string, MakeLine, std::less<>>& lines() {
       {"execution_ended", hidden},
       {"job_settled", settled_line},
       {"job_dead", dead_line},
+      {"jobs_buried",
+       [](const LogEvent& e) {
+         const std::string jobs = field_text(e, "jobs");
+         return EventLine{.subject = jobs == "1" ? "1 job" : jobs + " jobs",
+                          .what = "dead",
+                          .detail = "five deliveries in a row were lost",
+                          .tone = Tone::bad};
+       }},
       {"lease_lost", lost_line},
       {"stale_write_refused", refused_line},
       {"handler_told_to_stop", told_line},
@@ -297,6 +299,12 @@ std::string about(Duration duration) {
 std::string field_text(const LogEvent& event, std::string_view key) {
   const LogValue* const value = find_field(event, key);
   return value == nullptr ? "" : std::visit(ShowField{}, *value);
+}
+
+std::optional<std::int64_t> field_number(const LogEvent& event, std::string_view key) {
+  const LogValue* const value = find_field(event, key);
+  const std::int64_t* const number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
 std::optional<EventLine> line_of(const LogEvent& event) {

@@ -1,6 +1,7 @@
 // What a log event tells somebody at a terminal: one short line instead of fields.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,5 +33,6 @@ std::string render_line(const EventLine& line, WallTime time, int width, bool co
 
 // A field as text; empty if it is not there.
 std::string field_text(const LogEvent& event, std::string_view key);
+std::optional<std::int64_t> field_number(const LogEvent& event, std::string_view key);
 
 }  // namespace fenceline::cli

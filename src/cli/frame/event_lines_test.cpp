@@ -77,6 +77,11 @@ TEST_F(EventLines, ADeadJobIsOneLineToo) {
   EXPECT_EQ(shown(at_once), "22:13:20 mail 0c6f9d10 dead: signal 9 after 25ms; not to be retried");
 }
 
+TEST_F(EventLines, JobsThatDiedOfLossesAreCounted) {
+  EXPECT_EQ(shown({Level::warn, "jobs_buried", {{"owner", "w"}, {"jobs", 2}, {"why", "lost_too_often"}}}),
+            "22:13:20 2 jobs dead: five deliveries in a row were lost");
+}
+
 TEST_F(EventLines, WhatIsNoFailureSaysSo) {
   EXPECT_EQ(shown(settled("later", {{"duration_us", 25'300}, {"exit_status", 75}, {"retry_in_us", 1'000'000}})),
             "22:13:20 mail 0c6f9d10 postponed after 25ms; runs again in 1s, not counted as ..");

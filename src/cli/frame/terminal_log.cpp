@@ -49,6 +49,8 @@ void WorkCounts::count(const LogEvent& event, WallTime now) {
     refused_ += 1;
   } else if (event.name == "job_dead") {
     dead_ += 1;
+  } else if (event.name == "jobs_buried") {
+    dead_ += field_number(event, "jobs").value_or(0);
   } else if (event.name == "job_settled") {
     const std::string outcome = field_text(event, "outcome");
     if (outcome == "done") done_ += 1;

@@ -27,7 +27,7 @@ TEST(WorkCounts, CountsWhatRunsAndHowItEnded) {
   counts.count(about_job("job_settled", kSecond, "failed"), kBegin);
   EXPECT_EQ(counts.text(), "0 running, 1 done, 1 failed");
   counts.count(about_job("job_settled", kSecond, "failed"), kBegin);
-  counts.count(about_job("job_dead", kSecond), kBegin);
+  counts.count({Level::warn, "jobs_buried", {{"jobs", 1}}}, kBegin);
   counts.count(about_job("job_settled", kFirst, "later"), kBegin);
   counts.count(about_job("lease_lost", kFirst), kBegin);
   counts.count(about_job("stale_write_refused", kFirst), kBegin);
