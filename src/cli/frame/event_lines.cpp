@@ -106,7 +106,7 @@ EventLine acquired_line(const LogEvent& event) {
   if (!field_flag(event, "forced")) return {.hidden = true};
   return {.subject = job_words(event),
           .what = "taken over",
-          .more = ": the lease of its last worker ran out; delivery " + field_text(event, "delivery"),
+          .more = ": the lease of its last worker expired; delivery " + field_text(event, "delivery"),
           .tone = Tone::warning};
 }
 
@@ -114,7 +114,7 @@ std::string why_lost(const std::string& why) {
   static const std::map<std::string, std::string, std::less<>> words{
       {"trust_ended", "not renewed in time"},
       {"superseded", "another worker has the job"},
-      {"expired", "it ran out"},
+      {"expired", "it expired"},
       {"finished", "the job is finished"},
       {"settled", "the job was settled otherwise"},
       {"other_owner", "another worker has the job"},

@@ -97,7 +97,7 @@ TEST_F(EventLines, LossesAndRefusalsNameTheJob) {
             "22:13:20 job 0c6f9d10 late write refused (settle): another worker has the job");
   EXPECT_EQ(
       shown({Level::info, "lease_acquired", {{"job", kJob}, {"queue", "mail"}, {"forced", true}, {"delivery", 2}}}),
-      "22:13:20 mail 0c6f9d10 taken over: the lease of its last worker ran out; deliv..");
+      "22:13:20 mail 0c6f9d10 taken over: the lease of its last worker expired; deliv..");
   EXPECT_EQ(shown({Level::info, "lease_acquired", {{"job", kJob}, {"queue", "mail"}, {"forced", false}}}), "hidden");
 }
 

@@ -45,18 +45,17 @@ Result<int> run_queue_rewind(Invocation& invocation) {
 
 CommandSpec queue_rewind_command() {
   return {.name = "queue rewind",
-          .summary =
-              "Start jobs that wait only because the store's clock was ahead when they were enqueued or failed; "
-              "prints how many",
-          .arguments = {{"QUEUE", "its name"}},
+          .summary = "Start jobs that wait only because the store's clock was ahead",
+          .details = "Their enqueue or last failure has a time in the future. Prints how many were started.",
+          .arguments = {{"QUEUE", "name of the queue"}},
           .options = with_act_options({{"--dry-run", "", "change nothing; print how many jobs would start"}}),
           .sections = {{"Which jobs",
-                        {{"enqueued ahead", "enqueued at a time that is still to come, to run at once: they run now"},
-                         {"failed ahead", "failed at a time that is still to come: they are retried now"},
-                         {"delayed ahead", "enqueued with --delay or --at: they stay, and are counted"},
-                         {"all others", "they stay as they are"}}}},
-          .examples = {{"fenceline queue rewind mail --dry-run", "how many jobs a clock that was ahead left behind"},
-                       {"fenceline queue rewind mail --reason 'the clock was an hour ahead'", "they run now"}},
+                        {{"enqueued ahead", "enqueued to run at once, at a time that is still in the future: run now"},
+                         {"failed ahead", "failed at a time that is still in the future: retried now"},
+                         {"delayed ahead", "enqueued with --delay or --at: unchanged, but counted"},
+                         {"all others", "unchanged"}}}},
+          .examples = {{"fenceline queue rewind mail --dry-run", "how many jobs are affected"},
+                       {"fenceline queue rewind mail --reason 'the clock was an hour ahead'", "run them now"}},
           .run = run_queue_rewind};
 }
 

@@ -82,7 +82,7 @@ Result<Fence> largest_at_gates(const Invocation& invocation) {
     for (const std::string& file : files->second) {
       paths.push_back(GatedFile::memory_path(file));
       if (const auto there = look_at_gate(paths.back()); there && !*there)
-        return fail(Code::not_found, "there is no gate at " + paths.back() + "; name a file that 'gate put' writes");
+        return fail(Code::not_found, "no gate at " + paths.back() + "; name a file that 'gate put' writes");
     }
   }
   std::error_code trouble;
@@ -92,8 +92,8 @@ Result<Fence> largest_at_gates(const Invocation& invocation) {
       if (entries->path().string().ends_with(".gate")) paths.push_back(entries->path().string());
     }
     if (trouble)
-      return fail(Code::broken,
-                  invocation.gates + " cannot be read: " + trouble.message() + "; check the folder and your rights");
+      return fail(Code::broken, invocation.gates + " cannot be read: " + trouble.message() +
+                                    "; check the folder and its permissions");
   }
   const Fence most = (invocation.runtime->wall_now() + kGateAheadMost).time_since_epoch().count();
   Fence largest = 0;
@@ -104,7 +104,7 @@ Result<Fence> largest_at_gates(const Invocation& invocation) {
     if ((*record)->fence <= most) largest = std::max(largest, (*record)->fence);
     else
       tell("fenceline: the gate " + printable(path) + " remembers a fence more than a day ahead of the clock (" +
-           std::to_string((*record)->fence) + "); if it refuses everybody, remove it");
+           std::to_string((*record)->fence) + "); if it refuses every write, remove it");
   }
   return largest;
 }
@@ -119,7 +119,7 @@ Result<int> run_restore(Invocation& invocation) {
   if (!above) return std::unexpected(above.error());
   const std::string file = invocation.argument("FILE");
   const Result<bool> sure = confirmed(invocation, "Replace the store " + printable(options->path) + " by " +
-                                                      printable(file) + "? What was done since that backup is lost.");
+                                                      printable(file) + "? Changes since that backup are lost.");
   if (!sure) return std::unexpected(sure.error());
   if (!*sure) return kExitFound;
   Progress progress(*invocation.runtime);
@@ -129,8 +129,8 @@ Result<int> run_restore(Invocation& invocation) {
   if (!done) return std::unexpected(done.error());
   if (!done->knew_old_fences)
     tell(
-        "fenceline: the store that was there cannot be read, so its newest fence is not known; the clock was used "
-        "instead. If the clock was set back since, run 'fenceline gate rebase'");
+        "fenceline: the old store cannot be read, so its newest fence is unknown; the clock was used instead. If the "
+        "clock was set back since, run 'fenceline gate rebase'");
   if (invocation.json) {
     Json json{{"store", "sqlite:" + done->store},
               {"taken_at", nullptr},
@@ -144,47 +144,48 @@ Result<int> run_restore(Invocation& invocation) {
   }
   print_line("restored sqlite:" + printable(done->store) +
              (done->taken_at ? " as it was at " + format_time(*done->taken_at) : "") + "; " +
-             counted(done->leases_ended, "lease") + " ended, every fence from now on is above " +
-             std::to_string(done->floor));
-  if (!done->kept.empty()) print_line("the store that was there is kept as " + printable(done->kept));
+             counted(done->leases_ended, "lease") + " ended, every new fence is above " + std::to_string(done->floor));
+  if (!done->kept.empty()) print_line("the old store is kept as " + printable(done->kept));
   return kExitOk;
 }
 
 }  // namespace
 
 CommandSpec backup_command() {
-  return {.name = "backup",
-          .summary = "Copy a SQLite store into a file while workers go on",
-          .arguments = {{"FILE", "the backup; its folder must be there", true}},
-          .options = {{"--replace", "", "replace FILE if it is there; without it that is refused"}},
-          .sections = {{"What it does",
-                        {{"one moment", "the copy holds what was committed when it began; writers do not wait for it"},
-                         {"FILE", "is checked and on the disk before it has its name; it is one file, without a log"},
-                         {"PostgreSQL, Redis", "have their own tools for this, see docs/backup.md"}}}},
-          .examples = {{"fenceline backup /backups/fenceline-monday.db", "keep what the store holds now"},
-                       {"fenceline backup --replace /backups/latest.db", "every night, into the same file"}},
-          .run = run_backup};
+  return {
+      .name = "backup",
+      .summary = "Copy a SQLite store into a file while workers run",
+      .arguments = {{"FILE", "file of the backup; its folder must exist", true}},
+      .options = {{"--replace", "", "replace FILE if it exists; otherwise that is refused"}},
+      .sections = {{"What it does",
+                    {{"consistent", "the copy contains what was committed when it began; writers do not wait for it"},
+                     {"FILE", "is checked and synced to disk before it gets its name; it is one file, without a log"},
+                     {"PostgreSQL, Redis", "have their own tools for this, see docs/backup.md"}}}},
+      .examples = {{"fenceline backup /backups/fenceline-monday.db", "copy the store as it is now"},
+                   {"fenceline backup --replace /backups/latest.db", "every night, to the same file"}},
+      .run = run_backup};
 }
 
 CommandSpec restore_command() {
   return {.name = "restore",
-          .summary = "Replace a SQLite store by a backup; no process may have it open",
+          .summary = "Replace a SQLite store by a backup",
+          .details = "No process may have the store open.",
           .arguments = {{"FILE", "a file that 'fenceline backup' made", true}},
-          .options = with_act_options({{"--yes", "", "do not ask"},
+          .options = with_act_options({{"--yes", "", "do not ask for confirmation"},
                                        {.name = "--gated",
                                         .value = "FILE",
                                         .help = "a file that 'gate put' writes: raise fences above its gate, too",
                                         .repeated = true},
                                        gates_option()}),
           .sections = {{"What it does",
-                        {{"the store that is there", "is kept beside the new one; it is named at the end"},
+                        {{"the old store", "is kept beside the new one; its name is printed"},
                          {"leases", "are ended: jobs that were running can be claimed at once"},
                          {"fences",
-                          "granted before are refused from now on; new ones are larger than all that the "
-                          "backup, the old store, its gates and the clock know of"},
-                         {"work since the backup", "is forgotten: jobs that finished since then run again"}}}},
+                          "granted before are refused; new fences are larger than those of the backup, the old store, "
+                          "its gates and the clock"},
+                         {"work since the backup", "is lost: jobs that finished since then run again"}}}},
           .examples = {{"fenceline restore /backups/fenceline-monday.db --reason 'the disk failed'",
-                        "after every worker was stopped"}},
+                        "after all workers were stopped"}},
           .run = run_restore};
 }
 
