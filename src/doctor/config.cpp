@@ -167,7 +167,8 @@ Result<Findings> gate_findings(Store& store, const ConfigOptions& options) {
         list.add(FindingStatus::bad,
                  "lock " + row.resource + ": its gate " + outside->gate + " has let fence " +
                      std::to_string(outside->fence) + " through, which is ahead of the store's newest, " +
-                     std::to_string(row.fence) + ": the store was set back, and the gate refuses all writes",
+                     std::to_string(row.fence) +
+                     ": the store was restored to an older state, and the gate refuses all writes",
                  outside->rebase);
       if (row.pattern != "fenced" && row.pattern != "election") continue;
       fenced += 1;

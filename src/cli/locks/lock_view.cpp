@@ -133,7 +133,7 @@ Table lock_card(const ShownLock& lock, WallTime now) {
   for (std::size_t i = 0; i < names.size(); ++i) card.rows.push_back({names[i].name, values[i]});
   if (lock.outside) {
     card.rows.push_back({"gate", lock.outside->path + ", fence " + std::to_string(lock.outside->fence)});
-    if (lock.outside->fence > lock.row.fence) card.rows.push_back({"mend", lock.outside->rebase(lock.row.resource)});
+    if (lock.outside->fence > lock.row.fence) card.rows.push_back({"fix", lock.outside->rebase(lock.row.resource)});
   }
   for (const LockHolder& holder : lock.row.holders) {
     const std::string left = holder.left > Duration{0}
