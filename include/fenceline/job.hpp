@@ -116,6 +116,7 @@ struct Job {
   std::string result;
   std::optional<int> exit_status;    // of the last settled delivery
   std::optional<Progress> progress;  // of the last delivery that reported any
+  std::optional<Duration> ran_for;   // lists only (JobPage): how long its last delivery took, or has taken so far
 
   bool operator==(const Job&) const = default;
 };

@@ -27,14 +27,21 @@ inline constexpr int kJobsPageMax = 1000;
 struct JobFilter {
   std::optional<std::string> queue = std::nullopt;
   std::optional<JobState> state = std::nullopt;
-  std::string tag = {};       // empty: any
-  std::int64_t after = 0;     // JobPage::next of the page before; 0: from the start
-  int limit = 100;            // 1 to kJobsPageMax
-  bool with_payload = false;  // payload and result are empty otherwise
+  std::string tag = {};                           // empty: any
+  std::string key = {};                           // its unique key; empty: any
+  std::string error = {};                         // bytes that its last error contains; empty: any
+  std::optional<WallTime> since = std::nullopt;   // enqueued at this time of the store's clock or later
+  std::optional<WallTime> before = std::nullopt;  // enqueued before this time of the store's clock
+  bool newest_first = false;                      // otherwise in the order of enqueue
+  std::int64_t after = 0;                         // JobPage::next of the page before; 0: from the start
+  int limit = 100;                                // 1 to kJobsPageMax
+  bool with_payload = false;                      // payload and result are empty otherwise
 };
 
+// A call looks at a bounded number of jobs. So a page can hold fewer jobs than asked for, even none, and still have a
+// `next`: only an empty `next` means the end.
 struct JobPage {
-  std::vector<Job> jobs;             // in the order of their enqueue
+  std::vector<Job> jobs;             // in the order of their enqueue, or newest first
   std::optional<std::int64_t> next;  // where the next page begins; empty: this was the last one
 };
 

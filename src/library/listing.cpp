@@ -13,6 +13,11 @@ Result<JobPage> Client::jobs(const JobFilter& filter) {
               .queue = filter.queue,
               .state = filter.state,
               .tag = filter.tag,
+              .key = filter.key,
+              .error = filter.error,
+              .since = filter.since,
+              .before = filter.before,
+              .newest_first = filter.newest_first,
               .after = filter.after,
               .limit = filter.limit,
               .with_payload = filter.with_payload});

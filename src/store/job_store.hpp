@@ -191,12 +191,23 @@ struct JobsRequest {
   std::string ns;
   std::optional<std::string> queue;
   std::optional<JobState> state;
-  std::string tag;            // empty: any
-  std::int64_t after = 0;     // cursor of the page before; 0: from the start
+  std::string tag;                 // empty: any
+  std::string key;                 // empty: any
+  std::string error;               // bytes that the last error contains, at most kErrorBytesMax; empty: any
+  std::optional<WallTime> since;   // created_at >= since
+  std::optional<WallTime> before;  // created_at < before
+  bool newest_first = false;
+  std::int64_t after = 0;     // cursor of the page before, of the same order; 0: from the start
   int limit = 100;            // at most 1000
   bool with_payload = false;  // payload and result are empty otherwise
   Duration timeout = kCallTimeout;
 };
+
+// Whether a job is one that was asked for by its key, error or time; queue, state and tag are not looked at.
+bool matches_details(const JobsRequest& request, const Job& job);
+inline bool asks_for_details(const JobsRequest& request) {
+  return !request.key.empty() || !request.error.empty() || request.since || request.before;
+}
 
 using JobsReply = JobPage;
 
@@ -285,6 +296,8 @@ class JobStore {
   virtual Result<std::optional<LogReply>> log(const LogRequest& request) = 0;
 
   virtual Result<std::optional<Job>> job(const std::string& ns, const JobId& id) = 0;
+  // In the order of enqueue, or newest first. A call looks at a bounded number of jobs, some thousands: a page may hold
+  // fewer jobs than asked for, or none, and still have a `next`.
   virtual Result<JobsReply> jobs(const JobsRequest& request) = 0;
   // Of jobs between two ids, in the order of their ids. Newest, for a suffix, are those with the largest ids or those
   // enqueued last, as the store keeps them. Errors: invalid.

@@ -152,9 +152,16 @@ Result<void> check_request(const SettleRequest& request) {
 Result<void> check_request(const JobsRequest& request) {
   if (request.limit < 1 || request.limit > 1000) return fail(Code::invalid, "limit must be 1 to 1000");
   if (auto ok = check_cursor(request.after); !ok) return ok;
+  if (request.error.size() > kErrorBytesMax) return fail(Code::invalid, "error text is too long; at most 4096 bytes");
   return first_error(check_name("namespace", request.ns),
                      request.queue ? check_name("queue", *request.queue) : Result<void>{},
-                     request.tag.empty() ? Result<void>{} : check_key("tag", request.tag));
+                     request.tag.empty() ? Result<void>{} : check_key("tag", request.tag),
+                     request.key.empty() ? Result<void>{} : check_key("key", request.key));
+}
+
+bool matches_details(const JobsRequest& request, const Job& job) {
+  return (request.key.empty() || job.key == request.key) && (!request.since || job.created_at >= *request.since) &&
+         (!request.before || job.created_at < *request.before) && job.error.find(request.error) != std::string::npos;
 }
 
 Result<void> check_request(const IdsRequest& request) {

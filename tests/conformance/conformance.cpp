@@ -152,6 +152,7 @@ std::vector<Job> StoreConformance::everything(const std::string& ns) {
     all.insert(all.end(), page.jobs.begin(), page.jobs.end());
     after = page.next;
   }
+  for (Job& job : all) job.ran_for.reset();  // as look() shows them
   return all;
 }
 

@@ -70,7 +70,15 @@ void DifferentialStream::jobs() {
   if (one_in(3)) request.queue = one_in(5) ? "none" : one_in(2) ? "q" : "r";
   if (one_in(3)) request.state = static_cast<JobState>(below(6));
   if (one_in(6)) request.tag = one_in(3) ? "red" : "blue";
+  if (one_in(6)) request.key = "k" + std::to_string(1 + below(3));
+  if (one_in(6)) request.error = one_in(2) ? std::string("\0\xfe", 2) : "7";
+  if (one_in(2)) request.newest_first = true;
   if (one_in(20)) request.limit = 0;
+  if (const auto newest = oracle_.jobs({.ns = request.ns, .newest_first = true, .limit = 20});
+      newest && !newest->jobs.empty() && one_in(5)) {
+    const WallTime at = one_of(newest->jobs).created_at;
+    (one_in(2) ? request.since : request.before) = at;
+  }
   JobsRequest others = request;
   for (int page = 0; page < 5; ++page) {
     const auto expected = oracle_.jobs(request);
@@ -79,6 +87,10 @@ void DifferentialStream::jobs() {
     if (!expected) return note("jobs", std::string(to_string(expected.error().code)));
     note("jobs", expected->jobs.empty() ? "empty" : expected->next ? "more" : "last");
     if (!request.tag.empty() && !expected->jobs.empty()) note("jobs", "tagged");
+    if (!request.key.empty() && !expected->jobs.empty()) note("jobs", "keyed");
+    if (!request.error.empty() && !expected->jobs.empty()) note("jobs", "by_error");
+    if ((request.since || request.before) && !expected->jobs.empty()) note("jobs", "by_time");
+    if (request.newest_first && !expected->jobs.empty()) note("jobs", "newest_first");
     if (!expected->next || !got || !got->next) return;
     request.after = *expected->next;
     others.after = *got->next;

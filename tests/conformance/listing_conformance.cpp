@@ -41,6 +41,7 @@ TEST_P(JobConformance, ACursorBehindTheLastNumberThereCanBeIsRefusedAndChangesNo
   constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
   added(new_job());
   EXPECT_EQ(code_of(store().jobs({.ns = "default", .after = last})), Code::invalid);
+  EXPECT_EQ(code_of(store().jobs({.ns = "default", .error = std::string(kErrorBytesMax + 1, 'e')})), Code::invalid);
   EXPECT_EQ(code_of(store().purge({.ns = "default", .queue = "q", .after = last, .up_to = last, .act = {"ana", ""}})),
             Code::invalid);
   EXPECT_TRUE(must(store().jobs({.ns = "default", .after = last - 1})).jobs.empty());
@@ -159,6 +160,115 @@ TEST_P(JobConformance, ListingsFilterByQueueAndState) {
   EXPECT_EQ(listed("q", JobState::ready), std::vector{q_ready});
   EXPECT_EQ(listed(std::nullopt, JobState::ready), (std::vector{q_ready, r_ready}));
   EXPECT_EQ(listed("none", std::nullopt), std::vector<JobId>{});
+}
+
+// Walks all pages of a list.
+std::vector<JobId> all_pages(Store& store, JobsRequest request) {
+  std::vector<JobId> ids;
+  for (int page = 0; page < 1000; ++page) {
+    const JobsReply reply = must(store.jobs(request));
+    for (const Job& job : reply.jobs) ids.push_back(job.id);
+    if (!reply.next) return ids;
+    request.after = *reply.next;
+  }
+  ADD_FAILURE() << "the list does not end";
+  return ids;
+}
+
+TEST_P(JobConformance, J4_NewestFirstIsTheSameListFromItsEnd) {
+  constexpr OutcomeKind kinds[] = {OutcomeKind::done, OutcomeKind::failed, OutcomeKind::dead};
+  for (int i = 0; i < 30; ++i) {
+    NewJob job = new_job();
+    job.queue = i % 3 == 0 ? "r" : "q";
+    if (i % 2 == 0) job.tags = {"even"};
+    added(job);
+  }
+  const std::vector<ClaimedJob> jobs = claimed(asking("a", 14));
+  for (std::size_t i = 0; i < 9; ++i)
+    ASSERT_EQ(settled("a", holding_of(jobs[i]), {.kind = kinds[i % 3], .retry_in = 1h}), "");
+  must(store().cancel({.ns = "default", .ids = {jobs[10].job.id}, .request = "c", .act = kAct}));
+
+  std::vector<JobsRequest> lists{{.ns = "default"}, {.ns = "default", .queue = "r"}, {.ns = "default", .tag = "even"}};
+  for (const JobState state : kStates) {
+    lists.push_back({.ns = "default", .state = state});
+    lists.push_back({.ns = "default", .queue = "q", .state = state});
+    lists.push_back({.ns = "default", .state = state, .tag = "even"});
+  }
+  for (JobsRequest& list : lists) {
+    list.limit = 1000;
+    const std::vector<JobId> oldest_first = all_pages(store(), list);
+    list.newest_first = true;
+    for (const int limit : {1, 4, 1000}) {
+      list.limit = limit;
+      std::vector<JobId> reversed = all_pages(store(), list);
+      std::reverse(reversed.begin(), reversed.end());
+      EXPECT_EQ(reversed, oldest_first) << limit;
+    }
+  }
+  EXPECT_EQ(all_pages(store(), lists.front()).size(), 30u);
+}
+
+TEST_P(JobConformance, ListingsFilterByKeyErrorAndTime) {
+  NewJob keyed = new_job();
+  keyed.key = "order-7";
+  const JobId first = added(keyed);
+  ASSERT_EQ(settled("a", holding_of(claimed_by("a")), {.kind = OutcomeKind::dead, .error = "smtp: 451 greylisted"}),
+            "");
+  let_time_pass(10s);
+  const WallTime second_at = wall();
+  const JobId second = added(keyed);
+  ASSERT_EQ(settled("a", holding_of(claimed_by("a")), {.kind = OutcomeKind::dead, .error = "smtp: 550 no such user"}),
+            "");
+  let_time_pass(10s);
+  const JobId third = added(new_job());
+  ASSERT_EQ(settled("a", holding_of(claimed_by("a")), {.kind = OutcomeKind::done}), "");
+  let_time_pass(10s);
+  const JobId fourth = added(new_job());
+
+  const auto listed = [&](JobsRequest request) {
+    request.ns = "default";
+    request.limit = 1;
+    const std::vector<JobId> ids = all_pages(store(), request);
+    request.newest_first = true;
+    std::vector<JobId> reversed = all_pages(store(), request);
+    std::reverse(reversed.begin(), reversed.end());
+    EXPECT_EQ(reversed, ids);
+    return ids;
+  };
+  EXPECT_EQ(listed({.key = "order-7"}), (std::vector{first, second}));
+  EXPECT_EQ(listed({.key = "order"}), std::vector<JobId>{}) << "a key is matched whole";
+  EXPECT_EQ(listed({.error = "smtp"}), (std::vector{first, second}));
+  EXPECT_EQ(listed({.error = "550"}), std::vector{second});
+  EXPECT_EQ(listed({.error = "SMTP"}), std::vector<JobId>{}) << "letter by letter";
+  EXPECT_EQ(listed({.state = JobState::dead, .error = "451"}), std::vector{first});
+  EXPECT_EQ(listed({.state = JobState::ready, .error = "451"}), std::vector<JobId>{});
+  EXPECT_EQ(listed({.since = second_at}), (std::vector{second, third, fourth})) << "from that moment on";
+  EXPECT_EQ(listed({.before = second_at}), std::vector{first}) << "before that moment";
+  EXPECT_EQ(listed({.since = second_at, .before = second_at + 10s}), std::vector{second});
+  EXPECT_EQ(listed({.state = JobState::done, .since = second_at}), std::vector{third});
+  EXPECT_EQ(listed({.queue = "q", .key = "order-7", .since = second_at}), std::vector{second});
+}
+
+TEST_P(JobConformance, AListSaysHowLongTheLastDeliveryTook) {
+  const auto ran_for = [&](const JobId& id) {
+    for (const Job& job : must(store().jobs({.ns = "default"})).jobs) {
+      if (job.id == id) return job.ran_for;
+    }
+    return std::optional<Duration>{};
+  };
+  const JobId id = added(new_job());
+  EXPECT_EQ(ran_for(id), std::nullopt) << "never delivered";
+  ClaimedJob claim = claimed_by("a");
+  let_time_pass(2s);
+  EXPECT_EQ(ran_for(id), 2s) << "so far";
+  ASSERT_EQ(settled("a", holding_of(claim), {.kind = OutcomeKind::failed}), "");
+  let_time_pass(5s);
+  EXPECT_EQ(ran_for(id), 2s) << "ready again";
+  claim = claimed_by("b");
+  let_time_pass(3s);
+  ASSERT_EQ(settled("b", holding_of(claim), {.kind = OutcomeKind::done}), "");
+  let_time_pass(5s);
+  EXPECT_EQ(ran_for(id), 3s) << "done";
 }
 
 TEST_P(JobConformance, PayloadsAndResultsAreListedOnRequestOnly) {

@@ -163,7 +163,7 @@ std::string text_of(const std::optional<Job>& job) { return job ? text_of(*job) 
 
 std::string text_of(const JobsReply& reply) {
   std::string out = reply.next ? "more" : "last";
-  for (const Job& job : reply.jobs) out += "\n  " + text_of(job);
+  for (const Job& job : reply.jobs) out += "\n  " + text_of(job) + " ran_for " + maybe(job.ran_for);
   return out;
 }
 

@@ -77,6 +77,12 @@ Job MemoryStore::shown(const Entry& entry, const Now& now) {
   return job;
 }
 
+std::optional<Duration> MemoryStore::last_run(const Entry& entry, const Now& now) {
+  if (entry.attempts.empty()) return std::nullopt;
+  const Attempt& last = entry.attempts.back();
+  return std::max(Duration{0}, last.ended_at.value_or(now.wall) - last.started_at);
+}
+
 MemoryStore::Entry* MemoryStore::find_job(Space& space, const JobId& id) {
   const auto found = space.jobs.find(id);
   return found == space.jobs.end() ? nullptr : &found->second;
@@ -98,23 +104,27 @@ Result<JobsReply> MemoryStore::jobs(const JobsRequest& request) {
   JobsReply reply;
   const Space* space = find_space(request.ns);
   if (!space) return reply;
-  std::map<std::int64_t, const Entry*> matching;  // by order of enqueue
+  // By the order in which they are listed: of enqueue, or of its negative.
+  const std::int64_t sign = request.newest_first ? -1 : 1;
+  std::map<std::int64_t, const Entry*> matching;
   for (const auto& [id, entry] : space->jobs) {
-    if (entry.order <= request.after) continue;
+    if (request.after > 0 && sign * entry.order <= sign * request.after) continue;
     if (request.queue && entry.job.queue != *request.queue) continue;
     if (request.state && entry.job.state != *request.state) continue;
     const std::vector<std::string>& tags = entry.job.tags;
     if (!request.tag.empty() && std::find(tags.begin(), tags.end(), request.tag) == tags.end()) continue;
-    matching[entry.order] = &entry;
+    if (!matches_details(request, entry.job)) continue;
+    matching[sign * entry.order] = &entry;
   }
   std::int64_t last = request.after;
-  for (const auto& [order, entry] : matching) {
+  for (const auto& [place, entry] : matching) {
     if (reply.jobs.size() == static_cast<std::size_t>(request.limit)) {
       reply.next = last;
       break;
     }
-    last = order;
+    last = entry->order;
     reply.jobs.push_back(shown(*entry, now));
+    reply.jobs.back().ran_for = last_run(*entry, now);
     if (!request.with_payload) {
       reply.jobs.back().payload.clear();
       reply.jobs.back().result.clear();

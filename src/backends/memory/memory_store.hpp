@@ -258,6 +258,7 @@ class MemoryStore final : public Store {
 
   // Looks (memory_store.cpp).
   static Job shown(const Entry& entry, const Now& now);
+  static std::optional<Duration> last_run(const Entry& entry, const Now& now);
   Now now() const { return {clock_.now(), clock_.wall_now()}; }
   Space* find_space(const std::string& ns);
   static Entry* find_job(Space& space, const JobId& id);

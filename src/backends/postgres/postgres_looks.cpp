@@ -57,13 +57,21 @@ Result<JobsReply> PostgresStore::jobs(const JobsRequest& request) {
       {"after", request.after}, {"limit", request.limit}, {"with_payload", request.with_payload}, {"tag", request.tag}};
   if (request.queue) asked["queue"] = *request.queue;
   if (request.state) asked["state"] = static_cast<int>(*request.state);
+  if (!request.key.empty()) asked["key"] = request.key;
+  if (!request.error.empty()) asked["error"] = to_hex(request.error);
+  if (request.since) asked["since"] = request.since->time_since_epoch().count();
+  if (request.before) asked["before"] = request.before->time_since_epoch().count();
+  if (request.newest_first) asked["newest_first"] = true;
   const Result<std::vector<json>> rows = parts_->call("list_jobs", request.ns, asked, CallKind::look, request.timeout);
   if (!rows) return std::unexpected(rows.error());
   return decoded(parts_->pool.dsn(), [&] {
     JobsReply out;
     for (const json& row : *rows) {
       if (const auto next = optional_integer_in(row, "next")) out.next = next;
-      else out.jobs.push_back(read_job(row.at("job")));
+      else {
+        out.jobs.push_back(read_job(row.at("job")));
+        out.jobs.back().ran_for = optional_duration_in(row, "ran_for");
+      }
     }
     return out;
   });

@@ -399,6 +399,25 @@ TEST_F(PostgresServer, JobsThatAreFewAndFarBetweenAreListedInOrderPageByPage) {
   }
 }
 
+TEST_F(PostgresServer, APageOfAListThatFindsNothingLooksAtABoundedNumberOfJobs) {
+  const auto store = open();
+  for (int batch = 0; batch < 5; ++batch) {
+    EnqueueRequest added = one_job();
+    for (int i = 1; i < 10'000; ++i) added.jobs.push_back(one_job().jobs.front());
+    must(store->enqueue(added));
+  }
+  for (const bool newest_first : {false, true}) {
+    JobsRequest request{.ns = "default", .error = "no such error", .newest_first = newest_first};
+    JobsReply page = must(store->jobs(request));
+    EXPECT_TRUE(page.jobs.empty());
+    ASSERT_TRUE(page.next) << "fifty thousand are more than one call looks at";
+    request.after = *page.next;
+    page = must(store->jobs(request));
+    EXPECT_TRUE(page.jobs.empty());
+    EXPECT_FALSE(page.next) << "the rest";
+  }
+}
+
 TEST_F(PostgresServer, WhatItCannotKeepIsInvalid) {
   const auto store = open();
   ClaimRequest claim = a_claim("1");

@@ -12,6 +12,7 @@ using namespace redis;
 
 constexpr int kStringsAtOnce = 64;  // of 1,024 ids each
 constexpr std::size_t kIdBytes = 16;
+constexpr int kScriptsMost = 25;  // of kPlacesAtOnce each
 
 std::vector<JobId> ids_in(std::string_view text) {
   std::vector<JobId> ids;
@@ -66,8 +67,8 @@ Attempt attempt_in(MsgpackReader& reader) {
 
 }  // namespace
 
-// In as many short scripts as it takes: one that looks through a long list for few jobs must not hold up all others.
-// When its time is over it answers what it has found, and where to go on.
+// In short scripts, kScriptsMost of them at most: one that looks through a long list for few jobs must not hold up all
+// others. After that many, or when its time is over, it answers what it has found, and where to go on.
 Result<JobsReply> RedisStore::jobs(const JobsRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("list_jobs");
@@ -76,6 +77,7 @@ Result<JobsReply> RedisStore::jobs(const JobsRequest& request) {
   JobsReply reply;
   std::vector<std::int64_t> orders;
   std::optional<std::int64_t> behind = std::min(request.after, kCursorMost);
+  int scripts = 0;
   do {
     const Duration left = deadline - parts_->runtime.now();
     if (left <= Duration{0}) break;
@@ -84,20 +86,25 @@ Result<JobsReply> RedisStore::jobs(const JobsRequest& request) {
         .arg(limit + 1 - reply.jobs.size())
         .arg(request.queue.value_or(""))
         .arg(request.state ? static_cast<int>(*request.state) : -1);
-    call.arg(request.tag).arg(request.with_payload ? 1 : 0).arg(kPlacesAtOnce);
+    const auto micros = [](const std::optional<WallTime>& time) {
+      return time ? std::to_string(time->time_since_epoch().count()) : std::string();
+    };
+    call.arg(request.tag).arg(request.with_payload ? 1 : 0).arg(kPlacesAtOnce).arg(request.newest_first ? 1 : 0);
+    call.arg(request.key).arg(request.error).arg(micros(request.since)).arg(micros(request.before));
     const Result<Value> answer = parts_->run(call, CallKind::look, left);
     if (!answer) return std::unexpected(answer.error());
     const auto read = read_answer(parts_->url(), [&] {
       const std::vector<Value>& parts = list_in(*answer, 2);
       behind = text_in(parts[0]).empty() ? std::nullopt : std::optional(number_in(parts[0]));
       for (const Value& row : list_in(parts[1])) {
-        const std::vector<Value>& one = list_in(row, 2);
+        const std::vector<Value>& one = list_in(row, 3);
         orders.push_back(number_in(one[0]));
         reply.jobs.push_back(job_in(one[1]));
+        if (!text_in(one[2]).empty()) reply.jobs.back().ran_for = duration_in(one[2]);
       }
     });
     if (!read) return std::unexpected(read.error());
-  } while (behind && reply.jobs.size() <= limit);
+  } while (behind && reply.jobs.size() <= limit && ++scripts < kScriptsMost);
   if (reply.jobs.size() > limit) {
     reply.jobs.resize(limit);
     reply.next = orders[limit - 1];

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/redis/layout.hpp"
 #include "backends/redis/redis_client.hpp"
 #include "backends/redis/redis_store.hpp"
 #include "backends/redis/scripts.hpp"
@@ -18,10 +19,6 @@
 
 namespace fenceline {
 namespace redis {
-
-// What lua/10_jobs.lua and 14_locks.lua say of keys. Raised when a program with older scripts could not read what newer
-// ones wrote, or the other way round.
-inline constexpr std::string_view kLayout = "1";
 
 // Grants of locks that somebody waited for, or that are not plain: their release is a script, and need not be tried as
 // a plain one first.

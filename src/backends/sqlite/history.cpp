@@ -14,6 +14,9 @@ constexpr const char* kOf = R"sql(
   SELECT delivery, fence, started_at, ended_at, ending, exit_status, owner, error FROM attempt
   WHERE seq = ?1 AND delivery > ?2 ORDER BY delivery)sql";
 
+constexpr const char* kLastRun =
+    "SELECT ended_at - started_at FROM attempt WHERE seq = ?1 ORDER BY delivery DESC LIMIT 1";
+
 std::optional<int> as_status(const std::optional<std::int64_t>& status) {
   return status ? std::optional(static_cast<int>(*status)) : std::nullopt;
 }
@@ -79,6 +82,19 @@ Result<std::vector<Attempt>> attempts(Call& call, const std::string& ns, const J
   if (delivery.state == JobState::running) found.push_back(begun(delivery));
   else if (is_finished(delivery.state) && delivery.started_at) found.push_back(last_of(delivery));
   return found;
+}
+
+std::optional<Duration> last_run(Call& call, const Delivery& delivery) {
+  if (delivery.deliveries == 0) return std::nullopt;
+  std::optional<Duration> took;
+  if (delivery.state == JobState::running) {
+    took = call.wall - wall_time(delivery.started_at.value_or(0));
+  } else if (is_finished(delivery.state) && delivery.started_at) {
+    took = Duration{delivery.finished_at - *delivery.started_at};
+  } else if (const auto ended = call.db.number(kLastRun, delivery.seq)) {
+    took = Duration{*ended};
+  }
+  return took ? std::optional(std::max(Duration{0}, *took)) : std::nullopt;
 }
 
 }  // namespace fenceline::sqlite

@@ -14,5 +14,7 @@ namespace fenceline::sqlite {
 void end_attempt(Call& call, const Delivery& delivery, AttemptEnd end, const Outcome& outcome = {});
 // The attempt that stands in the row of a finished job: that row is about to go.
 void keep_attempt(Call& call, const Delivery& finished);
+// How long the last delivery took, or has taken so far. Empty: there was none.
+std::optional<Duration> last_run(Call& call, const Delivery& delivery);
 
 }  // namespace fenceline::sqlite

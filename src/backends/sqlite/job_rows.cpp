@@ -18,6 +18,9 @@ constexpr const char* kBriefFrom = R"sql(
   SELECT seq, more, ns_id, queue_id FROM job NOT INDEXED
   WHERE seq >= coalesce((SELECT max(seq) FROM job WHERE seq <= ?1), 0) AND seq <= ?2 ORDER BY seq)sql";
 
+constexpr const char* kBriefBefore =
+    "SELECT seq, more, ns_id, queue_id FROM job NOT INDEXED WHERE seq < ?1 ORDER BY seq DESC";
+
 constexpr const char* kById = "SELECT seq, ids FROM job WHERE ns_id = ?1 AND id = ?2";
 // The only row with others that can hold the id in its middle: their ranges of ids do not overlap.
 constexpr const char* kAround = R"sql(
@@ -266,6 +269,16 @@ std::vector<JobsOfRow> job_rows(Call& call, std::int64_t after, std::int64_t up_
   while (found.size() < most && rows.next()) {
     const SeqRange numbers{std::max(rows.integer(0), after + 1), std::min(rows.integer(0) + rows.integer(1), up_to)};
     if (numbers.first <= numbers.last) found.push_back({numbers, rows.integer(2), rows.integer(3)});
+  }
+  return found;
+}
+
+std::vector<JobsOfRow> job_rows_before(Call& call, std::int64_t before, std::size_t most) {
+  std::vector<JobsOfRow> found;
+  auto rows = call.db.query(kBriefBefore, before);
+  while (found.size() < most && rows.next()) {
+    const SeqRange numbers{rows.integer(0), std::min(rows.integer(0) + rows.integer(1), before - 1)};
+    found.push_back({numbers, rows.integer(2), rows.integer(3)});
   }
   return found;
 }

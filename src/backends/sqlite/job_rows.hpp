@@ -98,6 +98,8 @@ struct JobsOfRow {
   std::int64_t queue_id;
 };
 std::vector<JobsOfRow> job_rows(Call& call, std::int64_t after, std::int64_t up_to, std::size_t most);
+// The same for the numbers before `before`, the newest row first.
+std::vector<JobsOfRow> job_rows_before(Call& call, std::int64_t before, std::size_t most);
 
 // Of these numbers of jobs those that are ready, or that are ready or waiting; at most so many.
 std::vector<std::int64_t> ready_among(Call& call, const SeqRange& numbers, std::size_t most);

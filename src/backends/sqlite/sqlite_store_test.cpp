@@ -313,6 +313,26 @@ TEST_F(SqliteFile, ReadyJobsBehindManyDoneOnesAreListedInTheirOrder) {
   EXPECT_EQ(must(store->jobs(request)).jobs.front().id, job_id(kDone + 2));
 }
 
+TEST_F(SqliteFile, APageOfAListThatFindsNothingLooksAtABoundedNumberOfJobs) {
+  constexpr std::uint64_t kJobs = 12'000;
+  const auto store = open();
+  for (std::uint64_t first = 1; first <= kJobs; first += 6'000) {
+    EnqueueRequest added{.ns = "default"};
+    for (std::uint64_t n = first; n < first + 6'000; ++n) added.jobs.push_back({.id = job_id(n), .queue = "q"});
+    must(store->enqueue(added));
+  }
+  for (const bool newest_first : {false, true}) {
+    JobsRequest request{.ns = "default", .error = "no such error", .newest_first = newest_first};
+    JobsReply page = must(store->jobs(request));
+    EXPECT_TRUE(page.jobs.empty());
+    ASSERT_TRUE(page.next) << "twelve thousand are more than one call looks at";
+    request.after = *page.next;
+    page = must(store->jobs(request));
+    EXPECT_TRUE(page.jobs.empty());
+    EXPECT_FALSE(page.next) << "the rest";
+  }
+}
+
 TEST_F(SqliteFile, RefusesAnotherBootWhileTheFileIsOpenUnderTheOldOne) {
   auto first = open();
   must(first->enqueue(one_job(1)));

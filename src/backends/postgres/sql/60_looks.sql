@@ -80,77 +80,168 @@ create function ready_jobs(queues int[], most int) returns table (seq bigint, id
     select j.seq, j.id from job j where j.queue_id = q.id and j.lease_end is null and j.blocked & 1 = 0 order by j.queue_id, j.blocked, j.rank, j.run_at, j.seq limit most) as r;
 $$;
 
--- A page: {"queue", "state", "tag", "after", "limit", "with_payload"}. A row {"job": ...} each, in the order of enqueue; the last one is {"next": cursor} if there is more.
+-- Whether a job was asked for by its key, its error or the time of its enqueue: the members of a request that list_jobs describes.
+create function has_details(request jsonb, created_at bigint, extras jsonb, error bytea) returns boolean language sql immutable as $$
+  select (request ->> 'key' is null or extras ->> 'key' = request ->> 'key')
+     and (request ->> 'since' is null or created_at >= (request ->> 'since')::bigint)
+     and (request ->> 'before' is null or created_at < (request ->> 'before')::bigint)
+     and (request ->> 'error' is null or position(decode(request ->> 'error', 'hex') in coalesce(error, ''::bytea)) > 0);
+$$;
+
+-- How long the last delivery of a job took, or has taken so far; null: there was none.
+create function ran_for(ns_ int, id_ uuid, wall bigint) returns bigint language sql stable as $$
+  select greatest(0, coalesce(
+    (select wall - j.started_at from job j where j.id = id_ and j.ns_id = ns_ and j.lease_end is not null),
+    (select d.finished_at - d.started_at from done d where d.id = id_ and d.ns_id = ns_ and d.started_at is not null),
+    (select a.ended_at - a.started_at from attempt a where a.id = id_ and a.ns_id = ns_ order by a.delivery desc limit 1)))
+  where exists (select from job j where j.id = id_ and j.ns_id = ns_ and j.deliveries > 0) or exists (select from done d where d.id = id_ and d.ns_id = ns_ and d.deliveries > 0);
+$$;
+
+-- Jobs whose place in the order of enqueue is in (low, high]: how many there are, of any kind, and those that fit, in that order. If there may be more than `most`, they are counted
+-- first, and only the count is answered if there are.
+create function look_between(ns_ int, low bigint, high bigint, queues int[], state_ int, request jsonb, most bigint, out looked bigint, out seqs bigint[], out ids uuid[])
+language plpgsql stable set jit = off set enable_seqscan = off set enable_indexscan = off as $$
+begin
+  if high - low > most then
+    select count(*) into looked from (
+      (select from job j where j.seq > low and j.seq <= high limit most + 1) union all (select from done d where d.seq > low and d.seq <= high limit most + 1)) as u;
+    if looked > most then return; end if;
+  end if;
+  select count(*), array_agg(u.seq order by u.seq) filter (where u.fits), array_agg(u.id order by u.seq) filter (where u.fits) into looked, seqs, ids
+  from (
+    select j.seq, j.id,
+           j.ns_id = ns_ and (queues is null or j.queue_id = any (queues)) and (state_ is null or state_of(j) = state_) and has_details(request, j.created_at, j.extras, j.error) as fits
+    from job j where j.seq > low and j.seq <= high
+    union all
+    select d.seq, d.id,
+           d.ns_id = ns_ and (queues is null or d.queue_id = any (queues)) and (state_ is null or d.state = state_) and has_details(request, d.created_at, d.extras, d.error) as fits
+    from done d where d.seq > low and d.seq <= high) as u;
+end $$;
+
+-- A page: {"queue", "state", "tag", "key", "error" (hexadecimal), "since", "before", "newest_first", "after", "limit", "with_payload"}. A row {"job": ..., "ran_for": ...} each, in the
+-- order of enqueue or newest first; the last one is {"next": cursor} if there is more. Tags, running, waiting, dead and cancelled jobs, and the few ready ones of a queue, are found by
+-- an index, step by step; all others window by window in the order of enqueue. A page ends after `looked_most` jobs that it looked at, whether they fit or not, so that no call reads
+-- through a million of them: then it may be short, and has a "next".
 create function list_jobs(ns text, request jsonb) returns setof jsonb language plpgsql stable set search_path from current set jit = off as $$
 declare
+  looked_most constant bigint := 40000;
+  step constant int := 2000;
+  few constant int := 5000;
   ns_ int := find_ns(ns);
+  down boolean := coalesce((request ->> 'newest_first')::boolean, false);
+  dir constant bigint := case when coalesce((request ->> 'newest_first')::boolean, false) then -1 else 1 end;
   after_ bigint := coalesce((request ->> 'after')::bigint, 0);
   most int := coalesce((request ->> 'limit')::int, 100);
   state_ int := (request ->> 'state')::int;
   tag_ text := coalesce(request ->> 'tag', '');
   with_payload boolean := coalesce((request ->> 'with_payload')::boolean, false);
-  lease bigint := (clock()).lease;
+  lease_ bigint;
+  wall_ bigint;
   queues int[];
   every int[];
-  few constant int := 5000;
-  low bigint := after_;
+  last bigint := newest_seq();
+  here bigint;  -- where the list has come to
+  width bigint := least(20000, greatest(1000, 4 * most));
+  looked bigint := 0;
   chunk bigint;
+  far bigint;
+  ends boolean := false;
   found_seqs bigint[] := '{}';
   found_ids uuid[] := '{}';
   seqs_ bigint[];
   ids_ uuid[];
 begin
   if ns_ is null then return; end if;
+  select c.lease, c.wall into lease_, wall_ from clock() as c;
   every := array(select q.id from queue q where q.ns_id = ns_);
   if request ->> 'queue' is not null then queues := array(select q.id from queue q where q.ns_id = ns_ and q.name = request ->> 'queue'); end if;
   if cardinality(queues) = 0 then return; end if;
+  here := case when not down then after_ when after_ > 0 then after_ else 9223372036854775807 end;
 
-  if tag_ <> '' then
-    loop
-      select count(*), max(t.seq),
-             array_agg(t.seq order by t.seq) filter (where t.fits), array_agg(t.id order by t.seq) filter (where t.fits)
-      into chunk, low, seqs_, ids_
-      from (
-        select t.seq, t.id,
-               (queues is null or coalesce(j.queue_id, d.queue_id) = any (queues)) and (state_ is null or coalesce(case when j.id is not null then state_of(j) end, d.state) = state_)
-               and (j.id is not null or d.id is not null) as fits
-        from (select g.seq, g.id from tag g where g.ns_id = ns_ and g.name = tag_ and g.seq > low order by g.seq limit 2000) as t
-        left join job j on j.id = t.id and j.ns_id = ns_ left join done d on d.id = t.id and d.ns_id = ns_) as t;
-      found_seqs := found_seqs || coalesce(seqs_, '{}');
-      found_ids := found_ids || coalesce(ids_, '{}');
-      exit when chunk < 2000 or cardinality(found_ids) > most;
-    end loop;
-  elsif state_ = 1 then
-    select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
-    from (select j.seq, j.id from running_jobs(ns_, coalesce(queues, every)) j where j.seq > after_ order by j.seq limit most + 1) as u;
-  elsif state_ = 2 then
-    select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
-    from (
-      select j.seq, j.id from job j
-      where j.queue_id = any (coalesce(queues, every)) and j.blocked = any ('{1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31}'::smallint[]) and j.lease_end is null and j.seq > after_
-      order by j.seq limit most + 1) as u;
-  elsif state_ >= 4 then
-    select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
-    from (
-      select d.seq, d.id from done d
-      where d.ns_id = ns_ and d.state = state_ and d.state > 3 and d.seq > after_ and (queues is null or d.queue_id = any (queues))
-      order by d.seq limit most + 1) as u;
-  elsif state_ = 0 and queues is not null then
+  if state_ = 0 and queues is not null and tag_ = '' then
     -- The few of a queue are not looked for among all that others have.
     select count(*), array_agg(u.seq), array_agg(u.id) into chunk, seqs_, ids_ from ready_jobs(queues, few + 1) as u;
     if chunk <= few then
-      select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
-      from (select r.seq, r.id from unnest(seqs_, ids_) as r (seq, id) where r.seq > after_ order by r.seq limit most + 1) as u;
-    else
-      select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids from first_jobs(ns_, after_, 9223372036854775807, queues, array[0], most + 1) as u;
+      select array_agg(u.seq order by dir * u.seq), array_agg(u.id order by dir * u.seq) into found_seqs, found_ids
+      from (
+        select r.seq, r.id from unnest(seqs_, ids_) as r (seq, id) join job j on j.id = r.id and j.ns_id = ns_
+        where dir * r.seq > dir * here and has_details(request, j.created_at, j.extras, j.error) order by dir * r.seq limit most + 1) as u;
+      ends := true;
     end if;
-  else
-    select array_agg(u.seq order by u.seq), array_agg(u.id order by u.seq) into found_seqs, found_ids
-    from first_jobs(ns_, after_, 9223372036854775807, queues, case when state_ is not null then array[state_] end, most + 1) as u;
   end if;
 
+  while not ends loop
+    seqs_ := null;
+    ids_ := null;
+    if tag_ <> '' then
+      select count(*), (array_agg(t.seq order by dir * t.seq desc))[1],
+             array_agg(t.seq order by dir * t.seq) filter (where t.fits), array_agg(t.id order by dir * t.seq) filter (where t.fits)
+      into chunk, far, seqs_, ids_
+      from (
+        select t.seq, t.id,
+               (queues is null or coalesce(j.queue_id, d.queue_id) = any (queues)) and (state_ is null or coalesce(case when j.id is not null then state_of(j) end, d.state) = state_)
+               and (j.id is not null or d.id is not null)
+               and has_details(request, coalesce(j.created_at, d.created_at), coalesce(j.extras, d.extras), case when j.id is not null then j.error else d.error end) as fits
+        from (
+          (select g.seq, g.id from tag g where not down and g.ns_id = ns_ and g.name = tag_ and g.seq > here order by g.seq limit step) union all
+          (select g.seq, g.id from tag g where down and g.ns_id = ns_ and g.name = tag_ and g.seq < here order by g.seq desc limit step)) as t
+        left join job j on j.id = t.id and j.ns_id = ns_ left join done d on d.id = t.id and d.ns_id = ns_) as t;
+      ends := chunk < step;
+    elsif state_ in (1, 2) then
+      select count(*), array_agg(u.seq order by dir * u.seq), array_agg(u.id order by dir * u.seq) into chunk, seqs_, ids_
+      from (
+        select v.seq, v.id from (
+          select j.seq, j.id, j.created_at, j.extras, j.error from running_jobs(ns_, coalesce(queues, every)) j where state_ = 1
+          union all
+          select j.seq, j.id, j.created_at, j.extras, j.error from job j
+          where state_ = 2 and j.queue_id = any (coalesce(queues, every)) and j.blocked = any ('{1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31}'::smallint[]) and j.lease_end is null) as v
+        where dir * v.seq > dir * here and has_details(request, v.created_at, v.extras, v.error) order by dir * v.seq limit most + 1) as u;
+      ends := true;
+    elsif state_ >= 4 then
+      select count(*), (array_agg(t.seq order by dir * t.seq desc))[1],
+             array_agg(t.seq order by dir * t.seq) filter (where t.fits), array_agg(t.id order by dir * t.seq) filter (where t.fits)
+      into chunk, far, seqs_, ids_
+      from (
+        select d.seq, d.id, (queues is null or d.queue_id = any (queues)) and has_details(request, d.created_at, d.extras, d.error) as fits
+        from (
+          (select x.* from done x where not down and x.ns_id = ns_ and x.state = state_ and x.state > 3 and x.seq > here order by x.seq limit step) union all
+          (select x.* from done x where down and x.ns_id = ns_ and x.state = state_ and x.state > 3 and x.seq < here order by x.seq desc limit step)) as d) as t;
+      ends := chunk < step;
+    else
+      here := case when down then least(here, last + 1) else here end;
+      far := case when down then greatest(0, here - width) else least(last, here + width) end;
+      if (down and here <= 1) or (not down and here >= last) then exit; end if;
+      select l.looked, l.seqs, l.ids into chunk, seqs_, ids_
+      from look_between(ns_, case when down then far - 1 else here end, case when down then here - 1 else far end, queues, state_, request, looked_most) as l;
+      if chunk > looked_most then  -- a wide window over a dense part
+        width := greatest(20000, width / 16);
+        continue;
+      end if;
+      if down then
+        seqs_ := array(select u from unnest(seqs_) with ordinality as u (u, n) order by n desc);
+        ids_ := array(select u from unnest(ids_) with ordinality as u (u, n) order by n desc);
+      end if;
+      -- Where jobs are few and far between, windows grow fast: when new rows have filled the holes that retention left all over `done`, blocks of pages hold old and new ones, and
+      -- the narrowest window can cost as much as all of it.
+      width := case when chunk < width / 4 then width * 4 else greatest(width, least(20000, width * 4)) end;
+    end if;
+    found_seqs := found_seqs || coalesce(seqs_, '{}');
+    found_ids := found_ids || coalesce(ids_, '{}');
+    exit when cardinality(found_ids) > most;
+    here := coalesce(far, here);
+    looked := looked + chunk;
+    if not ends and looked >= looked_most then
+      -- What was looked at and did not fit is not looked at again.
+      for i in 1 .. cardinality(found_ids) loop
+        return next jsonb_strip_nulls(jsonb_build_object('job', shown(ns_, found_ids[i], lease_, with_payload), 'ran_for', ran_for(ns_, found_ids[i], wall_)));
+      end loop;
+      return next jsonb_build_object('next', here);
+      return;
+    end if;
+  end loop;
+
   for i in 1 .. least(coalesce(cardinality(found_ids), 0), most) loop
-    return next jsonb_build_object('job', shown(ns_, found_ids[i], lease, with_payload));
+    return next jsonb_strip_nulls(jsonb_build_object('job', shown(ns_, found_ids[i], lease_, with_payload), 'ran_for', ran_for(ns_, found_ids[i], wall_)));
   end loop;
   if cardinality(found_ids) > most then return next jsonb_build_object('next', found_seqs[most]); end if;
 end $$;

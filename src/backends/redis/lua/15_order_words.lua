@@ -40,3 +40,28 @@ local function walk(after, up_to, places, visit)
   end
   return nil
 end
+
+-- The same from the newest down: shows the jobs before `before`, and answers the order before which to go on; nil if there is no job before.
+local function walk_down(before, places, visit)
+  local at = math.min(before - 1, last_order())
+  local least = tonumber(call('GET', P .. 'order_first') or 0) * ORDERS_A_STRING
+  while at >= least and at > 0 do
+    local n = math.floor(at / ORDERS_A_STRING)
+    local first = math.max(n * ORDERS_A_STRING, 1)
+    local text = call('GET', P .. 'order:' .. num(n))
+    if not text then at, places = first - 1, places - 1 end
+    while at >= first and places > 0 do
+      local orders, ids = {}, {}
+      while at >= first and #ids < IDS_AT_ONCE do
+        local place = at - n * ORDERS_A_STRING
+        local id = text:sub(place * 16 + 1, place * 16 + 16)
+        if id ~= '' and id ~= NO_ID then orders[#orders + 1], ids[#ids + 1] = at, id end
+        at, places = at - 1, places - 1
+      end
+      local enough = #ids > 0 and visit(orders, ids)
+      if enough then return enough end
+    end
+    if places <= 0 then return at + 1 end
+  end
+  return nil
+end
