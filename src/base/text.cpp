@@ -1,5 +1,9 @@
 #include "base/text.hpp"
 
+#include <algorithm>
+
+#include "base/utf8.hpp"
+
 namespace fenceline {
 
 std::string lower_case(std::string_view text) {
@@ -13,8 +17,17 @@ std::string lower_case(std::string_view text) {
 std::string shown_briefly(std::string_view text) {
   constexpr std::size_t kShown = 40;
   std::string out;
-  for (const char c : text.substr(0, kShown)) out += c >= 0x20 && c < 0x7f ? c : '?';
-  return text.size() > kShown ? out + "..." : out;
+  for (std::size_t shown = 0; !text.empty(); ++shown) {
+    if (shown == kShown) return out + "...";
+    const std::size_t length = utf8_sequence_length(text);
+    // U+0080 to U+009F steer terminals as the first 32 do.
+    const bool control = length == 0 || (length == 1 && (text[0] < 0x20 || text[0] == 0x7f)) ||
+                         (length == 2 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0);
+    const std::size_t taken = std::max<std::size_t>(length, 1);
+    out += control ? "?" : std::string(text.substr(0, taken));
+    text.remove_prefix(taken);
+  }
+  return out;
 }
 
 std::string one_line(std::string_view text) {

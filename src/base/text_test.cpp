@@ -13,6 +13,15 @@ TEST(Text, OfSeveralLinesIsShownInOne) {
 
 TEST(Text, OfAnyLengthIsShownBriefly) {
   EXPECT_EQ(shown_briefly("a\tb\xc3"), "a?b?");
+  EXPECT_EQ(shown_briefly("gr\xc3\xbc\xc3\x9f"
+                          "e-\xe6\x97\xa5"),
+            "gr\xc3\xbc\xc3\x9f"
+            "e-\xe6\x97\xa5")
+      << "as it was typed";
+  EXPECT_EQ(shown_briefly("a\xc2\x9b"
+                          "2J"),
+            "a?2J")
+      << "nothing that steers a terminal";
   EXPECT_EQ(shown_briefly(std::string(40, 'x')), std::string(40, 'x'));
   EXPECT_EQ(shown_briefly(std::string(41, 'x')), std::string(40, 'x') + "...");
 }

@@ -25,7 +25,7 @@ class Scanner {
   Scanner(std::string_view text, int depth_max) : text_(text), depth_max_(static_cast<std::size_t>(depth_max)) {}
 
   JsonCheck run() {
-    if (!values()) return {too_deep_ ? JsonVerdict::too_deep : JsonVerdict::bad, at_ + 1};
+    if (!values()) return {why_, at_ + 1};
     skip_space();
     if (at_ != text_.size()) return {JsonVerdict::bad, at_ + 1};
     return {};
@@ -33,6 +33,11 @@ class Scanner {
 
  private:
   enum class Inside : std::uint8_t { array, object };
+
+  bool fails(JsonVerdict why) {
+    why_ = why;
+    return false;
+  }
 
   bool ended() const { return at_ >= text_.size(); }
   char here() const { return ended() ? '\0' : text_[at_]; }  // a NUL in the text is good for nothing either
@@ -86,7 +91,7 @@ class Scanner {
   }
 
   bool open(Inside inside, char closing, bool& opened) {
-    if (open_.size() == depth_max_) return too_deep_ = true, false;
+    if (open_.size() == depth_max_) return fails(JsonVerdict::too_deep);
     ++at_;
     skip_space();
     if (take(closing)) return true;
@@ -129,10 +134,11 @@ class Scanner {
     if (!take('u')) return false;
     std::uint32_t unit = 0;
     if (!code_unit(unit)) return false;
-    if (unit >= 0xdc00 && unit <= 0xdfff) return false;
+    if (unit >= 0xdc00 && unit <= 0xdfff) return fails(JsonVerdict::half_of_a_pair);
     if (unit < 0xd800 || unit > 0xdbff) return true;
     std::uint32_t second = 0;
-    return take('\\') && take('u') && code_unit(second) && second >= 0xdc00 && second <= 0xdfff;
+    const bool whole = take('\\') && take('u') && code_unit(second) && second >= 0xdc00 && second <= 0xdfff;
+    return whole || fails(JsonVerdict::half_of_a_pair);
   }
 
   bool code_unit(std::uint32_t& unit) {
@@ -163,7 +169,7 @@ class Scanner {
       if (!take('+')) take('-');
       if (!digits()) return false;
     }
-    return exact || is_finite(text_.substr(begin, at_ - begin));
+    return exact || is_finite(text_.substr(begin, at_ - begin)) || fails(JsonVerdict::number_too_large);
   }
 
   // Too small is zero; too large would be infinite to whoever reads it.
@@ -179,7 +185,7 @@ class Scanner {
   std::size_t depth_max_;
   std::size_t at_ = 0;
   std::vector<Inside> open_;
-  bool too_deep_ = false;
+  JsonVerdict why_ = JsonVerdict::bad;
 };
 
 }  // namespace

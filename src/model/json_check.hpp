@@ -7,11 +7,12 @@
 
 namespace fenceline {
 
-enum class JsonVerdict { good, bad, too_deep };
+// number_too_large: it does not fit a double. half_of_a_pair: an escape is one half of a surrogate pair, alone.
+enum class JsonVerdict { good, bad, too_deep, number_too_large, half_of_a_pair };
 
 struct JsonCheck {
   JsonVerdict verdict = JsonVerdict::good;
-  std::size_t at = 0;  // if bad: how many bytes were read when it showed, counted from 1
+  std::size_t at = 0;  // if not good: how many bytes were read when it showed, counted from 1
 
   bool operator==(const JsonCheck&) const = default;
 };

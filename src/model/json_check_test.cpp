@@ -93,6 +93,16 @@ TEST(JsonCheck, TellsWhereItShows) {
   EXPECT_EQ(check_json("1 2", kDepth), (JsonCheck{JsonVerdict::bad, 3}));
 }
 
+TEST(JsonCheck, TellsANumberThatIsTooLargeAndHalfOfAPairFromWhatIsNotJson) {
+  EXPECT_EQ(check_json("[1e400]", kDepth), (JsonCheck{JsonVerdict::number_too_large, 7}));
+  EXPECT_EQ(check_json("-1e400", kDepth).verdict, JsonVerdict::number_too_large);
+  EXPECT_EQ(check_json(R"("\ud800")", kDepth).verdict, JsonVerdict::half_of_a_pair);
+  EXPECT_EQ(check_json(R"("\udc00")", kDepth).verdict, JsonVerdict::half_of_a_pair);
+  EXPECT_EQ(check_json(R"("\ud800\u0041")", kDepth).verdict, JsonVerdict::half_of_a_pair);
+  EXPECT_EQ(check_json(R"("\u12")", kDepth).verdict, JsonVerdict::bad);
+  EXPECT_EQ(check_json("1e", kDepth).verdict, JsonVerdict::bad);
+}
+
 TEST(JsonCheck, StopsAtTheFirstLevelTooMany) {
   EXPECT_TRUE(good(std::string(kDepth, '[') + std::string(kDepth, ']')));
   EXPECT_EQ(check_json(std::string(kDepth + 1, '['), kDepth).verdict, JsonVerdict::too_deep);

@@ -113,6 +113,12 @@ Result<void> check_payload(std::string_view payload) {
   switch (checked.verdict) {
     case JsonVerdict::good: return {};
     case JsonVerdict::too_deep: return fail(Code::invalid, "payload is nested too deeply; at most 128 levels");
+    case JsonVerdict::number_too_large:
+      return fail(Code::invalid, "payload has a number that is too large for a double (ends at byte " +
+                                     std::to_string(checked.at - 1) + "; at most about 1.8e308); send it as a string");
+    case JsonVerdict::half_of_a_pair:
+      return fail(Code::invalid, "payload has half of a surrogate pair (at byte " + std::to_string(checked.at) +
+                                     "); a \\ud800 to \\udbff must be followed by a \\udc00 to \\udfff");
     case JsonVerdict::bad: break;
   }
   return fail(Code::invalid, "payload is not JSON in UTF-8 (at byte " + std::to_string(checked.at) +

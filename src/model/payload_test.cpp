@@ -27,6 +27,15 @@ TEST(Payload, WhatIsNotJsonIsRefused) {
   }
 }
 
+TEST(Payload, ANumberThatIsTooLargeAndHalfOfAPairHaveMessagesOfTheirOwn) {
+  EXPECT_EQ(
+      check_payload("{\"n\":1e400}").error().message,
+      "payload has a number that is too large for a double (ends at byte 10; at most about 1.8e308); send it as a "
+      "string");
+  const std::string half = check_payload(R"("\ud83d")").error().message;
+  EXPECT_TRUE(half.starts_with("payload has half of a surrogate pair (at byte ")) << half;
+}
+
 TEST(Payload, NothingHidesBehindANul) {
   EXPECT_FALSE(check_payload(std::string("1\0", 2)));
   EXPECT_FALSE(check_payload(std::string("{}\0not json", 11)));

@@ -1,7 +1,9 @@
 // Payloads of a schedule's jobs. A `$` stands in JSON only inside of a string, and what is put in needs no escape
-// there: so the text as it is written can be filled in.
+// there: so the text can be filled in. Before that, letters that are written as escapes are written plainly:
+// "\u0024{tick}" and "${tick}" are one JSON value.
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "model/json_check.hpp"
 #include "model/schedule.hpp"
@@ -39,6 +41,31 @@ std::optional<std::string> filled(std::string_view text, Value value_of) {
   return out;
 }
 
+int hexadecimal(std::string_view digits) {
+  int value = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  return read.ptr == digits.data() + digits.size() ? value : -1;
+}
+
+// The same JSON value: an escape of a printable ASCII character becomes that character, unless it must be escaped.
+std::string written_plainly(std::string_view payload) {
+  constexpr std::size_t kEscape = 6;  // \uXXXX
+  std::string out;
+  while (!payload.empty()) {
+    const std::size_t at = std::min(payload.find('\\'), payload.size());
+    out += payload.substr(0, at);
+    payload.remove_prefix(at);
+    if (payload.empty()) break;
+    const int code = payload.size() >= kEscape && payload[1] == 'u' ? hexadecimal(payload.substr(2, kEscape - 2)) : -1;
+    const bool plain = code >= 0x20 && code < 0x7f && code != '"' && code != '\\';
+    if (plain) out += static_cast<char>(code);
+    const std::size_t length = plain ? kEscape : std::min<std::size_t>(2, payload.size());
+    if (!plain) out += payload.substr(0, length);
+    payload.remove_prefix(length);
+  }
+  return out;
+}
+
 std::string shown_word(std::string_view word) { return std::string(word.substr(0, word.find('"'))).substr(0, 40); }
 
 }  // namespace
@@ -49,11 +76,12 @@ Result<void> check_template(std::string_view payload) {
                                    " bytes); at most 64 KiB: keep large data elsewhere and send its address");
   if (auto ok = check_payload(payload); !ok) return ok;
   std::string unknown;
-  const std::optional<std::string> text = filled(payload, [&](std::string_view word) -> std::optional<std::string> {
-    if (std::ranges::find(kWords, word) != kWords.end()) return "";
-    unknown = shown_word(word);
-    return std::nullopt;
-  });
+  const std::optional<std::string> text =
+      filled(written_plainly(payload), [&](std::string_view word) -> std::optional<std::string> {
+        if (std::ranges::find(kWords, word) != kWords.end()) return "";
+        unknown = shown_word(word);
+        return std::nullopt;
+      });
   if (!text)
     return fail(Code::invalid, "payload has ${" + unknown +
                                    "}, which is not a known placeholder; use ${tick}, ${tick.local}, ${tick.unix} or "
@@ -70,7 +98,8 @@ std::string fill_template(const ScheduleSpec& spec, std::string_view schedule, W
     if (word == "schedule") return std::string(schedule);
     return std::nullopt;
   };
-  return filled(spec.payload, value).value_or(spec.payload);  // of a payload that was checked nothing is unknown
+  return filled(written_plainly(spec.payload), value)
+      .value_or(spec.payload);  // of a payload that was checked nothing is unknown
 }
 
 }  // namespace fenceline

@@ -135,6 +135,16 @@ TEST(Schedule, ATemplateIsFilledInWithItsTick) {
             R"("of":"nightly","plain":"${tick} $5 $$","n":1.50})");
 }
 
+TEST(Schedule, ATemplateInEscapesIsATemplateAllTheSame) {
+  ScheduleSpec spec = nightly();
+  spec.payload = R"({"a":"\u0024{tick.unix}","b":"\u0024\u007btick.unix\u007D","c":"${\u0074ick.unix}",)"
+                 R"("d":"\\u0024{x}","e":"\u0022\u005c\u00e9\n"})";
+  ASSERT_TRUE(check_template(spec.payload));
+  EXPECT_EQ(fill_template(spec, "nightly", kTick),
+            R"({"a":"1774746000","b":"1774746000","c":"1774746000","d":"\\u0024{x}","e":"\u0022\u005c\u00e9\n"})");
+  EXPECT_FALSE(check_template(R"("\u0024{nothing}")")) << "as ${nothing} is refused";
+}
+
 TEST(Schedule, EveryTemplateThatIsTakenGivesAPayload) {
   ScheduleSpec spec = nightly();
   spec.payload = "[";

@@ -10,6 +10,7 @@
 #include "base/utf8.hpp"
 #include "base/valid_text.hpp"
 #include "runtime/process_tree.hpp"
+#include "services/executor.hpp"
 
 namespace fenceline {
 namespace {
@@ -30,17 +31,10 @@ std::string error_text(std::string what, std::string_view said) {
 }  // namespace
 
 const std::vector<std::string>& command_variables() {
-  static const std::vector<std::string> names{"FENCELINE_JOB",
-                                              "FENCELINE_FENCE",
-                                              "FENCELINE_GROUP",
-                                              "FENCELINE_QUEUE",
-                                              "FENCELINE_STAGE",
-                                              "FENCELINE_DELIVERY",
-                                              "FENCELINE_STORE",
-                                              "FENCELINE_NAMESPACE",
-                                              "FENCELINE_SENT_BACK",
-                                              "TRACEPARENT",
-                                              "PATH"};
+  static const std::vector<std::string> names{"FENCELINE_JOB",          "FENCELINE_FENCE",     "FENCELINE_GROUP",
+                                              "FENCELINE_QUEUE",        "FENCELINE_STAGE",     "FENCELINE_DELIVERY",
+                                              "FENCELINE_STORE",        "FENCELINE_NAMESPACE", "FENCELINE_SENT_BACK",
+                                              "FENCELINE_SENT_BACK_TO", "TRACEPARENT",         "PATH"};
   return names;
 }
 
@@ -64,6 +58,10 @@ RunResult CommandHandler::run(const Run& run, const std::vector<std::string>& wo
     return {.kind = OutcomeKind::failed, .error = command.error().message};
   }
   CommandEnd end = attend(**command, run);
+  if (end.output_too_large) {
+    run.log("fenceline: the output is larger than 1 MiB; its first 1 MiB is kept as the result\n");
+    cut_result(end.output);
+  }
   ended((*command)->guardian_pid(), end.guardian_died);
   return result_of(std::move(end), ends, why_stopped(*run.trust, run.stop));
 }
@@ -132,8 +130,6 @@ RunResult result_of(CommandEnd end, const EndPolicy& ends, Stopped stopped) {
   if (stopped == Stopped::for_us && !said) return {.kind = OutcomeKind::given_back};  // it ended because we told it to
   const OutcomeKind kind = said ? *said : ends.of(status);
   if (kind == OutcomeKind::done) {
-    if (end.output_too_large)
-      return {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB", .exit_status = exit_status};
     return {.kind = OutcomeKind::done, .result = std::move(end.output), .exit_status = exit_status};
   }
   return {.kind = kind, .error = error_text(to_string(status), end.errors), .exit_status = exit_status};

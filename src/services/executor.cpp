@@ -76,6 +76,10 @@ void Executor::run(const DeliveryPtr& delivery) {
   RunResult result = call_handler(delivery);
   FENCELINE_CRASH_POINT(handler_exit);
   delivery->ran = context_.runtime.now() - began;
+  if (result.result.size() > kResultBytesMax)
+    context_.log.warn(
+        "result_cut",
+        {{"job", to_string(job.id)}, {"owner", context_.owner}, {"fence", job.fence}, {"bytes", result.result.size()}});
   const Stopped stopped = why_stopped(delivery->trust, delivery->stop.get_token());
   Outcome outcome = outcome_of(std::move(result), job, stopped, context_.runtime.random());
   context_.log.info("execution_ended", {{"job", to_string(job.id)},
@@ -103,6 +107,20 @@ RunResult Executor::call_handler(const DeliveryPtr& delivery) {
   }
 }
 
+void cut_result(std::string& result) {
+  constexpr std::size_t kSequenceMost = 4;
+  if (result.size() > kResultBytesMax) result.resize(kResultBytesMax);
+  // A letter that was cut in two would make bytes of what is text.
+  for (std::size_t back = 1; back < kSequenceMost && back <= result.size(); ++back) {
+    const std::size_t at = result.size() - back;
+    const auto lead = static_cast<unsigned char>(result[at]);
+    if ((lead & 0xc0U) == 0x80U) continue;
+    const std::size_t needs = lead >= 0xf0U ? 4 : lead >= 0xe0U ? 3 : lead >= 0xc0U ? 2 : 1;
+    if (needs > back) result.resize(at);
+    return;
+  }
+}
+
 Outcome outcome_of(RunResult result, const Job& job, Stopped stopped, std::uint64_t random) {
   const bool unfinished = result.kind == OutcomeKind::failed || result.kind == OutcomeKind::given_back;
   if (stopped == Stopped::for_us && unfinished) return {.kind = OutcomeKind::given_back};
@@ -111,9 +129,7 @@ Outcome outcome_of(RunResult result, const Job& job, Stopped stopped, std::uint6
     result.error =
         "timed out after " + format_duration(job.timeout) + (result.error.empty() ? "" : ": " + result.error);
   }
-  if (result.kind == OutcomeKind::done && result.result.size() > kResultBytesMax) {
-    result = {.kind = OutcomeKind::failed, .error = "result is larger than 1 MiB", .exit_status = result.exit_status};
-  }
+  if (result.result.size() > kResultBytesMax) cut_result(result.result);
   if (result.error.size() > kErrorBytesMax) result.error = as_text(result.error, kErrorBytesMax);
   // A store takes no other, and would refuse the outcomes of others with it.
   const bool valid = result.exit_status && *result.exit_status >= 0 && *result.exit_status <= kExitStatusMost;

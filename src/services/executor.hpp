@@ -34,9 +34,12 @@ class Executor {
   std::atomic<bool> closed_ = false;
 };
 
-// The outcome of a handler that returned `result`. One that we stopped and that did not finish is given back: the stop
-// was not its fault. One whose time was over has failed, unless it says something better; its error says so first.
-// `random` is for the retry delay.
+// Keeps the first 1 MiB of what is larger, and no part of a letter at its end.
+void cut_result(std::string& result);
+
+// The outcome of a handler that returned `result`; more than 1 MiB of a result is not kept. One that we stopped and
+// that did not finish is given back: the stop was not its fault. One whose time was over has failed, unless it says
+// something better; its error says so first. `random` is for the retry delay.
 Outcome outcome_of(RunResult result, const Job& job, Stopped stopped, std::uint64_t random);
 
 }  // namespace fenceline

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.hpp"
+
 namespace fenceline {
 namespace {
 
@@ -45,11 +47,23 @@ TEST(Outcome, CarriesNoExitStatusThatAStoreWouldRefuse) {
 
 TEST(Outcome, IsNeverLargerThanAStoreTakes) {
   const Outcome large = outcome_of({.result = std::string(kResultBytesMax + 1, 'x')}, {}, Stopped::no, 1);
-  EXPECT_EQ(large.kind, OutcomeKind::failed);
-  EXPECT_EQ(large.error, "result is larger than 1 MiB");
+  EXPECT_EQ(large.kind, OutcomeKind::done) << "it is cut, and no failure";
+  EXPECT_EQ(large.result, std::string(kResultBytesMax, 'x'));
   EXPECT_EQ(outcome_of({.result = std::string(kResultBytesMax, 'x')}, {}, Stopped::no, 1).kind, OutcomeKind::done);
   EXPECT_EQ(outcome_of({.kind = OutcomeKind::dead, .error = std::string(5000, 'x')}, {}, Stopped::no, 1).error.size(),
             kErrorBytesMax);
+}
+
+TEST(Outcome, ALargeResultIsCutBetweenLetters) {
+  for (const std::string letter : {"\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    for (std::size_t before = 0; before < letter.size(); ++before) {
+      std::string text(kResultBytesMax - letter.size() + before, 'x');
+      text += letter + letter;
+      cut_result(text);
+      EXPECT_TRUE(is_valid_utf8(text)) << letter << " " << before;
+      EXPECT_GT(text.size(), kResultBytesMax - letter.size());
+    }
+  }
 }
 
 TEST(Outcome, ARetryWaitsLongerTheOftenerItFailed) {

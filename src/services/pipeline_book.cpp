@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace fenceline {
 namespace {
 
@@ -34,6 +36,19 @@ Result<std::optional<KnownPipeline>> read_pipeline(Store& store, const std::stri
   if (!known) return std::unexpected(known.error());
   if (known->empty()) return std::nullopt;
   return std::move(known->begin()->second);
+}
+
+Result<void> check_stage_of_pipeline(Store& store, const std::string& ns, const std::vector<std::string>& queues,
+                                     const std::string& stage) {
+  if (stage.empty()) return {};
+  const Result<KnownPipelines> known = read_pipelines(store, ns, queues);
+  if (!known) return std::unexpected(known.error());
+  for (const std::string& queue : queues) {
+    if (!known->contains(queue))
+      return fail(Code::invalid, "queue " + queue + " has no pipeline, so it has no stage '" + shown_briefly(stage) +
+                                     "'" + "; leave --stage out, or define its stages: fenceline pipeline apply FILE");
+  }
+  return {};
 }
 
 Result<ItemNow> item_now(const Item& item) {

@@ -30,6 +30,11 @@ Result<KnownPipelines> read_pipelines(Store& store, const std::string& ns, const
 // Empty if that queue has none.
 Result<std::optional<KnownPipeline>> read_pipeline(Store& store, const std::string& ns, const std::string& queue);
 
+// Stages are those of a pipeline: a job at any other would wait for ever for a worker that nobody starts. No stage: ok.
+// Errors: invalid (one of the queues has no pipeline), and those of the store.
+Result<void> check_stage_of_pipeline(Store& store, const std::string& ns, const std::vector<std::string>& queues,
+                                     const std::string& stage);
+
 // An item as the rules see it. Errors: invalid (its record is of a newer version).
 Result<ItemNow> item_now(const Item& item);
 // What the store is asked for.

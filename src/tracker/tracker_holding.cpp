@@ -119,6 +119,7 @@ void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost,
     claim_time_ = std::min(claim_time_, took);
   });
   log_.info("tracker_claimed", {{"item", state.id},
+                                {"queue", protocol.pipeline.name},
                                 {"stage", marker.stage},
                                 {"generation", marker.generation},
                                 {"reason", step.reason},
@@ -325,6 +326,7 @@ void TrackerWorker::settle(Holding& holding, const RunResult& result, const std:
           counts.sent_back += went_back ? 1 : 0;
         });
         log_.info("tracker_settled", {{"item", id},
+                                      {"queue", options_.protocol.pipeline.name},
                                       {"stage", claim.stage},
                                       {"outcome", asked_for ? std::string_view("sent_back") : to_string(result.kind)},
                                       {"to", step.marker.to}});
