@@ -24,7 +24,7 @@ class MeteredHandler final : public Handler {
     } catch (const std::exception&) {
       thrown = std::current_exception();
     }
-    metrics_.observe(Family::job_run_seconds, seconds_of(clock_.now() - began));
+    metrics_.observe(Family::job_run_seconds, {run.job.queue}, seconds_of(clock_.now() - began));
     if (thrown) std::rethrow_exception(thrown);
     return result;
   }

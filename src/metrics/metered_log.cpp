@@ -19,16 +19,18 @@ double number(const LogEvent& event, std::string_view key) {
   return value ? static_cast<double>(*value) : 0;
 }
 
-void ended(Metrics& metrics, std::string_view outcome) {
-  metrics.add(Family::outcomes, {outcome});
-  if (outcome == "failed" || outcome == "dead") metrics.add(Family::failures);
+void ended(Metrics& metrics, const LogEvent& event) {
+  const std::string_view queue = word(event, "queue");
+  const std::string_view outcome = word(event, "outcome");
+  metrics.add(Family::outcomes, {queue, outcome});
+  if (outcome == "failed" || outcome == "dead") metrics.add(Family::failures, {queue});
 }
 
 using Count = void (*)(Metrics&, const LogEvent&);
 
 const std::map<std::string, Count, std::less<>>& counts() {
   static const std::map<std::string, Count, std::less<>> all{
-      {"job_settled", [](Metrics& m, const LogEvent& e) { ended(m, word(e, "outcome")); }},
+      {"job_settled", [](Metrics& m, const LogEvent& e) { ended(m, e); }},
       // A delivery that an operator ended does not count as a loss.
       {"lease_lost",
        [](Metrics& m, const LogEvent& e) {
@@ -45,10 +47,10 @@ const std::map<std::string, Count, std::less<>>& counts() {
        [](Metrics& m, const LogEvent& e) { m.add(Family::ticks_skipped, {word(e, "reason")}, number(e, "count")); }},
       {"tracker_claimed",
        [](Metrics& m, const LogEvent& e) {
-         m.add(Family::deliveries);
+         m.add(Family::deliveries, {word(e, "queue")});
          if (word(e, "reason") == "takeover") m.add(Family::takeovers, {"item"});
        }},
-      {"tracker_settled", [](Metrics& m, const LogEvent& e) { ended(m, word(e, "outcome")); }},
+      {"tracker_settled", [](Metrics& m, const LogEvent& e) { ended(m, e); }},
       {"tracker_claim_lost", [](Metrics& m, const LogEvent&) { m.add(Family::leases_lost, {"item"}); }},
       {"tracker_outcome_void", [](Metrics& m, const LogEvent&) { m.add(Family::stale_writes_refused, {"settle"}); }},
       {"tracker_outcome_unwritten", [](Metrics& m, const LogEvent&) { m.add(Family::leases_abandoned, {"item"}); }},

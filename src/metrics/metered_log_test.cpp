@@ -18,9 +18,17 @@ std::vector<LogCase> log_cases() {
     return LogEvent{Level::warn, std::move(name), std::move(fields)};
   };
   return {
-      {event("job_settled", {{"outcome", "done"}}), Family::outcomes, {"done"}},
-      {event("job_settled", {{"outcome", "failed"}}), Family::outcomes, {"failed"}, 1, {"fenceline_failures_total"}},
-      {event("job_settled", {{"outcome", "dead"}}), Family::failures, {}, 1, {"fenceline_outcomes_total"}},
+      {event("job_settled", {{"queue", "mail"}, {"outcome", "done"}}), Family::outcomes, {"mail", "done"}},
+      {event("job_settled", {{"queue", "mail"}, {"outcome", "failed"}}),
+       Family::outcomes,
+       {"mail", "failed"},
+       1,
+       {"fenceline_failures_total"}},
+      {event("job_settled", {{"queue", "rare"}, {"outcome", "dead"}}),
+       Family::failures,
+       {"other"},
+       1,
+       {"fenceline_outcomes_total"}},
       {event("lease_lost", {{"why", "lease_not_renewed"}}), Family::leases_lost, {"job"}},
       {event("claim_abandoned"), Family::leases_abandoned, {"job"}},
       {event("outcome_dropped", {{"outcome", "done"}}), Family::leases_abandoned, {"job"}},
@@ -31,13 +39,13 @@ std::vector<LogCase> log_cases() {
       {event("tick_fired", {{"late_us", 12}}), Family::ticks_fired},
       {event("ticks_skipped", {{"count", 7}, {"reason", "missed"}}), Family::ticks_skipped, {"missed"}, 7},
       {event("ticks_skipped", {{"count", 2}, {"reason", "of_tomorrow"}}), Family::ticks_skipped, {"other"}, 2},
-      {event("tracker_claimed", {{"reason", "free"}}), Family::deliveries},
+      {event("tracker_claimed", {{"queue", "mail"}, {"reason", "free"}}), Family::deliveries, {"mail"}},
       {event("tracker_claimed", {{"reason", "takeover"}}),
        Family::takeovers,
        {"item"},
        1,
        {"fenceline_deliveries_total"}},
-      {event("tracker_settled", {{"outcome", "done"}}), Family::outcomes, {"done"}},
+      {event("tracker_settled", {{"outcome", "done"}}), Family::outcomes, {"other", "done"}},
       {event("tracker_claim_lost"), Family::leases_lost, {"item"}},
       {event("tracker_outcome_void"), Family::stale_writes_refused, {"settle"}},
       {event("tracker_outcome_unwritten"), Family::leases_abandoned, {"item"}},
@@ -49,6 +57,7 @@ TEST_F(Metered, EachEventCountsForItsFamilyAndNoOther) {
   const std::vector<FamilySpec> specs = families({.version = "1", .store = "memory"});
   for (const LogCase& one : log_cases()) {
     const auto value = [&] {
+      if (one.labels.size() == 2) return metrics.value(one.family, {one.labels[0], one.labels[1]});
       return one.labels.empty() ? metrics.value(one.family) : metrics.value(one.family, {one.labels.front()});
     };
     const double was = value();
@@ -67,12 +76,12 @@ TEST_F(Metered, EveryOutcomeOfATrackerCountsUnderItsOwnNameAndOneOfTomorrowAsOth
     outcomes.emplace_back(to_string(kind));
   for (const std::string& outcome : outcomes) {
     log.info("tracker_settled", {{"item", "1"}, {"outcome", outcome}});
-    EXPECT_EQ(metrics.value(Family::outcomes, {outcome}), 1) << outcome;
-    EXPECT_EQ(metrics.value(Family::outcomes, {"other"}), 0) << outcome;
+    EXPECT_EQ(metrics.value(Family::outcomes, {"other", outcome}), 1) << outcome;
+    EXPECT_EQ(metrics.value(Family::outcomes, {"other", "other"}), 0) << outcome;
   }
   log.info("tracker_settled", {{"item", "1"}, {"outcome", "of_tomorrow"}});
   log.info("tracker_settled", {{"item", "1"}});
-  EXPECT_EQ(metrics.value(Family::outcomes, {"other"}), 2);
+  EXPECT_EQ(metrics.value(Family::outcomes, {"other", "other"}), 2);
 }
 
 TEST_F(Metered, AnOperatorsActIsNoLossAndOtherEventsAreNothing) {

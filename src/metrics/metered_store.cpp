@@ -71,7 +71,7 @@ Result<ClaimReply> MeteredStore::claim(const ClaimRequest& request) {
   if (!reply || reply->jobs.empty()) return reply;
   const auto forced = static_cast<double>(std::ranges::count_if(reply->jobs, &ClaimedJob::forced));
   metrics_.observe(Family::claim_batch_jobs, static_cast<double>(reply->jobs.size()));
-  metrics_.add(Family::deliveries, {}, static_cast<double>(reply->jobs.size()));
+  for (const ClaimedJob& claimed : reply->jobs) metrics_.add(Family::deliveries, {claimed.job.queue});
   metrics_.add(Family::orphans_replayed, {}, forced);
   metrics_.add(Family::takeovers, {"job"}, forced);
   const std::lock_guard lock(mutex_);

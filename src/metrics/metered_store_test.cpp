@@ -46,7 +46,7 @@ TEST_F(Metered, AClaimCountsItsJobsAndAnEmptyOneNothing) {
   enqueue();
   claim();
   EXPECT_EQ(moved(), (Names{"fenceline_claim_batch_jobs", "fenceline_deliveries_total"}));
-  EXPECT_EQ(metrics.value(Family::deliveries), 2);
+  EXPECT_EQ(metrics.value(Family::deliveries, {"mail"}), 2);
   EXPECT_EQ(metrics.value(Family::claim_batch_jobs), 1);
   EXPECT_EQ(metrics.value(Family::store_call_seconds, {"claim"}), 2);
 }

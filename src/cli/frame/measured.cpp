@@ -107,12 +107,23 @@ MetricsPages::MetricsPages(Runtime& runtime, MetricsPort& port, Measurement* mea
 MetricsPages::~MetricsPages() = default;
 
 // In the order in which they depend: who serves goes first.
+namespace {
+
+// The pipeline of a worker on an issue tracker; locks have none.
+std::vector<std::string> queues_of(const Invocation& invocation) {
+  const auto typed = invocation.arguments.find("QUEUE");
+  return typed == invocation.arguments.end() ? std::vector<std::string>{} : typed->second;
+}
+
+}  // namespace
+
 struct Measured::Parts {
   Parts(const Invocation& invocation, LogSink& plain_sink)
       : runtime(*invocation.runtime),
         measured(runtime, plain_sink,
                  {.version = std::string(kVersion),
                   .store = kind_of(invocation.store_url),
+                  .queues = queues_of(invocation),
                   .checks = metrics::check_names()}) {}
 
   void start(MetricsPort& port, metrics::Sampler::Take take) {
