@@ -17,6 +17,7 @@
 #include "bench/statistics.hpp"
 #include "bench/usage.hpp"
 #include "cli/frame/command.hpp"
+#include "cli/frame/table.hpp"
 
 namespace fenceline::cli {
 
@@ -64,8 +65,11 @@ struct BenchResult {
 // One object, as scripts read it.
 std::string bench_json(const std::string& store, const std::string& durability,
                        const std::vector<BenchResult>& results);
-// For people: a line for each result, then what its marks say.
-void print_bench_table(const std::vector<BenchResult>& results);
+// For people: what was compared with the raw library, other numbers, marks, and what was not measured; those with rows.
+std::vector<Table> bench_tables(const std::vector<BenchResult>& results);
+void print_bench_tables(const std::vector<BenchResult>& results);
+// Bars of rates and latencies, in lines of at most `width` characters.
+std::string bench_plot(const std::vector<BenchResult>& results, int width);
 
 struct BenchSizes {
   int rounds = 7;

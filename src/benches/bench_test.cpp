@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace fenceline::cli {
 namespace {
@@ -69,6 +70,33 @@ TEST(BenchReport, HasTheShapeThatScriptsRelyOn) {
   EXPECT_EQ(json["results"][1]["marks"][0]["met"], false);
   EXPECT_EQ(json["results"][2]["skipped"], "none here");
   EXPECT_EQ(json["results"][3]["failed"], "no answer");
+}
+
+std::vector<BenchResult> some_results() {
+  BenchResult latency{.name = "start_latency"};
+  latency.p50_ms = 1.5;
+  latency.p99_ms = 61;
+  latency.must("p99_ms", 61, BenchMark::Bound::at_most, 60);
+  return {compare_sides("drain", kSides), latency, {.name = "backlog", .failed = "no answer"}};
+}
+
+TEST(BenchReport, IsTablesThatFit80Columns) {
+  std::string text;
+  for (const Table& table : bench_tables(some_results())) text += render_columns(table, 80, false) + "\n";
+  EXPECT_TRUE(text.starts_with("measure  jobs_per_s  raw_per_s  of_raw ")) << text;
+  EXPECT_NE(text.find("\nstart_latency  p99_ms  61.0  at most 60.0  missed\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nbacklog  failed  no answer\n"), std::string::npos) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(BenchReport, APlotHasABarForEachRateAndLatency) {
+  EXPECT_EQ(bench_plot(some_results(), 50),
+            "drain          ours  ######### 500/s\n"
+            "               raw   ################## 1000/s\n"
+            "start_latency  p50   1.50ms\n"
+            "               p99   ################## 61.0ms\n"
+            "\nEach measure has its own scale.\n");
 }
 
 }  // namespace

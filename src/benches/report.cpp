@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "benches/bench.hpp"
 #include "cli/frame/output.hpp"
@@ -51,11 +52,6 @@ std::string with_range(const BenchResult& result) {
   const auto low = find(result, "ratio_low");
   const auto high = find(result, "ratio_high");
   return shown(*result.ratio) + (low && high ? " (" + shown(*low) + ".." + shown(*high) + ")" : "");
-}
-
-std::string mark_words(const BenchMark& mark) {
-  return mark.number + " " + shown(mark.value) + (mark.bound == Bound::at_least ? ", at least " : ", at most ") +
-         shown(mark.limit) + (mark.met() ? ": met" : ": MISSED");
 }
 
 std::vector<double> rates(const std::vector<Cost>& costs) {
@@ -126,43 +122,97 @@ std::string bench_json(const std::string& store, const std::string& durability,
   return all.dump();
 }
 
-void print_bench_table(const std::vector<BenchResult>& results) {
+std::vector<Table> bench_tables(const std::vector<BenchResult>& results) {
   const bool of_locks =
       std::ranges::any_of(results, [](const BenchResult& result) { return result.name.starts_with("lock_"); });
-  Table table{.columns = {{"MEASURE", false, false, true},
-                          {of_locks ? "PAIRS/S" : "JOBS/S", false, true},
-                          {"RAW/S", false, true},
-                          {"OF RAW", false, false, true},
-                          {"BY CPU", false, true},
-                          {"OF OTHER RAW", false, true},
-                          {of_locks ? "CPU US/PAIR" : "CPU US/JOB", false, true}},
-              .rows = {}};
+  const Column measure{.name = "measure", .whole = true};
+  const auto number = [](std::string name, bool spare = false) {
+    return Column{.name = std::move(name), .right = true, .spare = spare};
+  };
+  Table compared{{measure,
+                  number(of_locks ? "pairs_per_s" : "jobs_per_s"),
+                  number("raw_per_s"),
+                  {.name = "of_raw", .whole = true},
+                  number("by_cpu"),
+                  number("of_other_raw", true),
+                  number(of_locks ? "cpu_us_per_pair" : "cpu_us_per_job", true)},
+                 {}};
+  Table others{{measure, {.name = "number"}, number("value")}, {}};
+  Table marks{{measure, {.name = "number"}, number("value"), {.name = "mark"}, {.name = "verdict", .whole = true}}, {}};
+  Table missing{{measure, {.name = "result", .whole = true}, {.name = "why", .wraps = true}}, {}};
   for (const BenchResult& result : results) {
-    if (!result.rate || !result.raw_rate) continue;
-    table.rows.push_back({result.name, shown(result.rate), shown(result.raw_rate), with_range(result),
-                          shown(find(result, "cpu_ratio")), shown(ratio_to_other(result)),
-                          shown(find(result, "cpu_us"))});
-  }
-  if (!table.rows.empty()) {
-    print_table(table);
-    print_line("");
-  }
-  for (const BenchResult& result : results) {
-    if (!result.skipped.empty()) print_line(result.name + ": not measured: " + result.skipped);
-    if (!result.failed.empty()) print_line(result.name + ": FAILED: " + result.failed);
-    if (!result.raw_rate && result.skipped.empty() && result.failed.empty()) {
-      std::string line = result.name + ":";
-      if (result.rate) line += " rate " + shown(*result.rate);
-      if (result.ratio) line += " ratio " + shown(*result.ratio);
-      if (result.p50_ms) line += " p50_ms " + shown(*result.p50_ms);
-      if (result.p99_ms) line += " p99_ms " + shown(*result.p99_ms);
-      for (const auto& [number, value] : result.more) line += " " + number + " " + shown(value);
-      print_line(line);
+    const auto add = [&](const std::string& name, const std::optional<double>& value) {
+      if (value) others.rows.push_back({result.name, name, shown(*value)});
+    };
+    if (!result.skipped.empty()) missing.rows.push_back({result.name, {"not measured", Tone::faint}, result.skipped});
+    if (!result.failed.empty()) missing.rows.push_back({result.name, {"failed", Tone::bad}, result.failed});
+    if (result.rate && result.raw_rate)
+      compared.rows.push_back({result.name, shown(result.rate), shown(result.raw_rate), with_range(result),
+                               shown(find(result, "cpu_ratio")), shown(ratio_to_other(result)),
+                               shown(find(result, "cpu_us"))});
+    if (!result.raw_rate) {
+      add("rate", result.rate);
+      add("ratio", result.ratio);
     }
-    if (result.raw_rate && result.p50_ms && result.p99_ms)
-      print_line(result.name + ": p50_ms " + shown(*result.p50_ms) + " p99_ms " + shown(*result.p99_ms));
-    for (const BenchMark& mark : result.marks) print_line("  " + result.name + ": " + mark_words(mark));
+    add("p50_ms", result.p50_ms);
+    add("p99_ms", result.p99_ms);
+    for (const auto& [name, value] : result.more) {
+      if (!result.raw_rate) add(name, value);
+    }
+    for (const BenchMark& mark : result.marks)
+      marks.rows.push_back({result.name, mark.number, shown(mark.value),
+                            (mark.bound == Bound::at_least ? "at least " : "at most ") + shown(mark.limit),
+                            mark.met() ? Cell("met", Tone::good) : Cell("missed", Tone::bad)});
   }
+  std::vector<Table> tables;
+  for (Table* table : {&compared, &others, &marks, &missing}) {
+    if (!table->rows.empty()) tables.push_back(std::move(*table));
+  }
+  return tables;
+}
+
+void print_bench_tables(const std::vector<BenchResult>& results) {
+  bool first = true;
+  for (const Table& table : bench_tables(results)) {
+    if (!std::exchange(first, false)) print_line("");
+    print_table(table);
+  }
+}
+
+std::string bench_plot(const std::vector<BenchResult>& results, int width) {
+  constexpr int kSideWidth = 4;    // "ours"
+  constexpr int kNumberWidth = 9;  // "123456 /s"
+  constexpr int kBarLeast = 10;
+  struct Bar {
+    std::string side;
+    double value = 0;
+    std::string text;
+  };
+  std::size_t names = 0;
+  for (const BenchResult& result : results) names = std::max(names, result.name.size());
+  const int bar_most = std::max(kBarLeast, width - static_cast<int>(names) - kSideWidth - kNumberWidth - 6);
+  std::string out;
+  for (const BenchResult& result : results) {
+    std::vector<Bar> bars;
+    if (result.rate) bars.push_back({"ours", *result.rate, shown(*result.rate) + "/s"});
+    if (result.rate && result.raw_rate) bars.push_back({"raw", *result.raw_rate, shown(*result.raw_rate) + "/s"});
+    if (result.p50_ms) bars.push_back({"p50", *result.p50_ms, shown(*result.p50_ms) + "ms"});
+    if (result.p99_ms) bars.push_back({"p99", *result.p99_ms, shown(*result.p99_ms) + "ms"});
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+      const Bar& bar = bars[i];
+      const bool of_time = bar.side.starts_with("p");
+      double most = 0;
+      for (const Bar& other : bars) {
+        if (other.side.starts_with("p") == of_time) most = std::max(most, other.value);
+      }
+      const int length = most > 0 ? static_cast<int>(std::lround(bar.value / most * bar_most)) : 0;
+      const std::string name = i == 0 ? result.name : "";
+      out += name + std::string(names - name.size() + 2, ' ') + bar.side +
+             std::string(kSideWidth - bar.side.size() + 2, ' ') + std::string(static_cast<std::size_t>(length), '#') +
+             (length > 0 ? " " : "") + bar.text + "\n";
+    }
+  }
+  return out.empty() ? out : out + "\nEach measure has its own scale.\n";
 }
 
 }  // namespace fenceline::cli

@@ -118,10 +118,33 @@ bool is_gone(const WorkerRow& row) { return row.unseen > row.report.ttl || was_s
 
 bool was_seen_ahead(const WorkerRow& row) { return -row.unseen > row.report.ttl; }
 
+RunningByOwner running_by_owner(const std::vector<Job>& jobs) {
+  RunningByOwner running;
+  for (const Job& job : jobs) {
+    if (job.state == JobState::running && job.lease_left.value_or(Duration{0}) > Duration{0})
+      running[job.owner].push_back({job.id, job.fence});
+  }
+  return running;
+}
+
+Result<RunningByOwner> read_running(Store& store, const std::string& ns) {
+  std::vector<Job> jobs;
+  JobsRequest request{.ns = ns, .state = JobState::running, .limit = kJobsPageMax};
+  for (bool more = true; more && jobs.size() < kRunningLooked;) {
+    Result<JobsReply> page = store.jobs(request);
+    if (!page) return std::unexpected(page.error());
+    std::ranges::move(page->jobs, std::back_inserter(jobs));
+    more = page->next.has_value();
+    request.after = page->next.value_or(0);
+  }
+  return running_by_owner(jobs);
+}
+
 Result<Looked> look_at_state(Runtime& runtime, Store& store, const StateOptions& options) {
   Looked looked;
   doctor::StateLook look(runtime, store, options, looked);
   if (Result<void> read = look.read(); !read) return std::unexpected(read.error());
+  looked.running = running_by_owner(look.running);
   const auto add = [&](doctor::Findings more) { std::ranges::move(more, std::back_inserter(looked.findings)); };
   for (const doctor::Check check : doctor::kOfJobs) {
     Result<doctor::Findings> found = check(look);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,12 +62,21 @@ struct StateNumbers {
   bool operator==(const StateNumbers&) const = default;
 };
 
+// What runs, as the store has it: deliveries under a live lease, by their owner. A worker's own report is older.
+using RunningByOwner = std::map<std::string, std::vector<Holding>>;
+// Those among these jobs.
+RunningByOwner running_by_owner(const std::vector<Job>& jobs);
+// Of a namespace, the first kRunningLooked running jobs. Errors: those of the store.
+inline constexpr std::size_t kRunningLooked = 20'000;
+Result<RunningByOwner> read_running(Store& store, const std::string& ns);
+
 struct Looked {
   std::vector<Finding>
       findings;  // in the order of kStateChecks, each check at least once: ok, or what is wrong, the worst first
   StateNumbers numbers;
   std::vector<QueueRow> queues;  // as the store gave them
   std::vector<WorkerRow> workers;
+  RunningByOwner running;
   bool cut = false;  // the budget, or a bound, left something unseen
 };
 

@@ -52,6 +52,21 @@ TEST(BadStore, AStoreOfANewerVersionIsNotTouched) {
   EXPECT_EQ(place.dump(), before);
 }
 
+TEST(BadStore, DoctorNamesAFileThatIsDamagedWhereOnlyWorkersLook) {
+  const Workplace place;
+  std::string lines;
+  for (int i = 0; i < 3000; ++i) lines += "\"" + std::string(200, 'x') + "\"\n";
+  ASSERT_EQ(place.fenceline({"enqueue", "q", "--jsonl", "-"}, {.input = lines}).status, 0);
+  ASSERT_EQ(place.run({"sqlite3", "fenceline.db", "PRAGMA wal_checkpoint(TRUNCATE);"}).status, 0);
+  EXPECT_NE(place.fenceline({"doctor"}).out.find("file\tok\t"), std::string::npos);
+  std::string bytes = Workplace::read(place.file("fenceline.db"));
+  bytes.replace(bytes.size() / 2 / 4096 * 4096, 4096, std::string(4096, '\x5a'));
+  place.write("fenceline.db", bytes);
+  const Ended doctor = place.fenceline({"doctor"});
+  EXPECT_EQ(doctor.status, 1) << doctor.out;
+  EXPECT_NE(doctor.out.find("file is damaged"), std::string::npos) << doctor.out;
+}
+
 TEST(BadStore, AFolderIsNoStore) {
   const Workplace place;
   fs::create_directory(place.file("fenceline.db"));

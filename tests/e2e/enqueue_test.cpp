@@ -214,7 +214,8 @@ TEST(Enqueue, J7_AGroupRunsInOrderOneAtATimeWithFourSlots) {
         place.fenceline({"enqueue", "q", "--jsonl", "-", "--group", group, "--tag", group}, {.input = lines}).status,
         0);
   }
-  const std::string first_a = answer(place, {"jobs", "--tag", "a", "--limit", "1"})["jobs"][0]["id"];
+  const std::string first_a =
+      answer(place, {"jobs", "--tag", "a", "--sort", "oldest", "--limit", "1"})["jobs"][0]["id"];
   EXPECT_EQ(answer(place, {"jobs", "--tag", "a"})["jobs"].size(), 12U);
   EXPECT_FALSE(first_a.empty());
   for (const char* group : {"a", "b"}) std::filesystem::create_directory(place.file(group));

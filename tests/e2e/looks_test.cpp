@@ -126,7 +126,7 @@ TEST(Queue, OneThatIsNotHereEndsWith66OrIsAnEmptyListThatSaysSo) {
         << ended.err;
   }
   for (const Words& words :
-       std::vector<Words>{{"jobs", "--queue", "qq", "--json"}, {"dead", "list", "--queue", "qq", "--json"}}) {
+       std::vector<Words>{{"jobs", "--queue", "qq", "--json"}, {"dead", "list", "--each", "--queue", "qq", "--json"}}) {
     const Ended ended = place.fenceline(words);
     EXPECT_EQ(ended.status, 0);
     EXPECT_EQ(ended.out, "{\"jobs\":[],\"next\":null}\n");

@@ -86,6 +86,13 @@ TEST(Pipeline, P1_AnItemPassesItsStagesAndItsGateAndEveryMoveIsInTheTrail) {
   EXPECT_EQ(waiting["title"], "chapter-1");
   EXPECT_TRUE(has(waiting["waits_for"], "approval of publish by ana (0 of 1), until 2")) << waiting;
   EXPECT_TRUE(has(explained(place, id)["approval"], "fenceline stage approve " + id));
+  EXPECT_EQ(show(place, id)["state"], "waiting");
+  EXPECT_EQ(place.jobs().at(0)["state"], "waiting");
+  EXPECT_EQ(answer(place, {"jobs", "--state", "waiting"})["jobs"].size(), 1U);
+  EXPECT_EQ(answer(place, {"jobs", "--state", "ready"})["jobs"].size(), 0U);
+  EXPECT_EQ(answer(place, {"job", "explain", id})["state"], "waiting");
+  EXPECT_EQ(answer(place, {"queue", "list"})["queues"][0]["waiting"], 1);
+  EXPECT_EQ(answer(place, {"queue", "show", "docs"})["ready"], 0);
   refused(place, {"stage", "approve", id, "--as", "eve"}, 77, "'eve' may not approve");
   const Ended approved = place.fenceline({"stage", "approve", id.substr(0, 20), "--as", "ana", "--reason", "fine"});
   EXPECT_EQ(approved.status, 0) << approved.err;
@@ -285,6 +292,10 @@ TEST(Pipeline, ShowEditAndRemove) {
   refused(place, {"pipeline", "show", "dosc"}, 66, "did you mean 'docs'?");
   refused(place, {"work", "docs", "--stage", "pubish", "--", "true"}, 65, "did you mean 'publish'?");
   refused(place, {"enqueue", "docs", "--stage", "publish"}, 65, "begins at its first stage, ready");
+  refused(place, {"enqueue", "mail", "--stage", "ready"}, 65, "queue mail has no pipeline, so it has no stage 'ready'");
+  refused(place, {"work", "mail", "--stage", "ready", "--", "true"}, 65, "queue mail has no pipeline");
+  refused(place, {"schedule", "add", "s", "--every", "1h", "--queue", "mail", "--stage", "x"}, 65, "has no pipeline");
+  refused(place, {"queue", "pause", "docs", "--reason", " "}, 64, "--reason is empty; say why, or leave it out");
   EXPECT_EQ(place.fenceline({"enqueue", "docs", "--stage", "ready"}).status, 0);
   EXPECT_EQ(row(place, place.jobs().at(0)["id"])["stage"], "ready");
   work(place, "ready", "true");

@@ -220,7 +220,7 @@ std::string Workplace::dump(const std::string& store) const {
 }
 
 Json Workplace::jobs() const {
-  const Ended ended = fenceline({"jobs", "--all", "--json"});
+  const Ended ended = fenceline({"jobs", "--all", "--sort", "oldest", "--json"});
   EXPECT_EQ(ended.status, 0) << ended.err;
   const Json answer = Json::parse(ended.out, nullptr, false);
   EXPECT_FALSE(answer.is_discarded()) << ended.out;

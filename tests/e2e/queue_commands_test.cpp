@@ -136,7 +136,7 @@ TEST(Dead, ListAndRedriveByIdAndByQueue) {
   const Workplace place;
   enqueue_many(place, "q", 5);
   drain(place, "exit 1");
-  const Json dead = answer(place, {"dead", "list"})["jobs"];
+  const Json dead = answer(place, {"dead", "list", "--each", "--sort", "oldest"})["jobs"];
   ASSERT_EQ(dead.size(), 5U);
   EXPECT_EQ(dead[0]["state"], "dead");
   const std::string first = dead[0]["id"];
@@ -153,10 +153,10 @@ TEST(Dead, ListAndRedriveByIdAndByQueue) {
       << unasked.err;
   EXPECT_EQ(answer(place, {"dead", "redrive", "--queue", "q", "--limit", "3", "--yes"})["redriven"], 3);
   EXPECT_EQ(place.fenceline({"dead", "redrive"}).status, 64) << "one is asked for like many";
-  EXPECT_EQ(answer(place, {"dead", "list"})["jobs"].size(), 1U);
+  EXPECT_EQ(answer(place, {"dead", "list", "--each", "--sort", "oldest"})["jobs"].size(), 1U);
   EXPECT_EQ(place.fenceline({"dead", "redrive", "--yes"}).out, "1\n");
   EXPECT_EQ(place.fenceline({"dead", "redrive"}).out, "0\n") << "with nothing to do there is nothing to ask";
-  EXPECT_EQ(answer(place, {"dead", "list"})["jobs"].size(), 0U);
+  EXPECT_EQ(answer(place, {"dead", "list", "--each", "--sort", "oldest"})["jobs"].size(), 0U);
   drain(place, "true");
   EXPECT_EQ(answer(place, {"queue", "show", "q"})["done"], 5);
   EXPECT_EQ(place.fenceline({"dead", "redrive", "--queue", "../"}).status, 65);

@@ -28,9 +28,8 @@ std::vector<std::string> split(const std::string& text, char at) {
 
 TEST(RoundTrip, AnEnqueuedJobIsListedAndShown) {
   const Workplace place;
-  const Ended enqueued =
-      place.fenceline({"enqueue", "mail", "--payload", "{ \"to\": 12345678901234567890.10 }", "--priority", "-5",
-                       "--delay", "1h", "--max-attempts", "3", "--stage", "send"});
+  const Ended enqueued = place.fenceline({"enqueue", "mail", "--payload", "{ \"to\": 12345678901234567890.10 }",
+                                          "--priority", "-5", "--delay", "1h", "--max-attempts", "3"});
   ASSERT_EQ(enqueued.status, 0) << enqueued.err;
   EXPECT_EQ(enqueued.err, "fenceline: created a new store: " + place.file("fenceline.db").string() + "\n")
       << "a mistyped path must not look like an empty queue";
@@ -41,7 +40,7 @@ TEST(RoundTrip, AnEnqueuedJobIsListedAndShown) {
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0]["id"], id);
   EXPECT_EQ(jobs[0]["queue"], "mail");
-  EXPECT_EQ(jobs[0]["stage"], "send");
+  EXPECT_EQ(jobs[0]["stage"], "");
   EXPECT_EQ(jobs[0]["state"], "ready");
   EXPECT_EQ(jobs[0]["priority"], -5);
   EXPECT_EQ(jobs[0]["attempts_max"], 3);
@@ -188,9 +187,13 @@ TEST(RoundTrip, AStoreThatIsNotThereIsNamedWithTheCommandThatMakesIt) {
   EXPECT_EQ(ended.status, 66);
   EXPECT_NE(ended.err.find("fenceline migrate"), std::string::npos) << ended.err;
   EXPECT_EQ(place.dump(), "(none)");
-  EXPECT_EQ(place.fenceline({"migrate"}).status, 0);
+  const Ended first = place.fenceline({"migrate"});
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_TRUE(first.out.find(" was empty and is set up now (class ") != std::string::npos) << first.out;
   const std::string made = place.dump();
-  EXPECT_EQ(place.fenceline({"migrate"}).status, 0);
+  const Ended again = place.fenceline({"migrate"});
+  EXPECT_EQ(again.status, 0);
+  EXPECT_TRUE(again.out.find(" is up to date (class ") != std::string::npos) << again.out;
   EXPECT_EQ(place.dump(), made) << "repeating it does nothing";
   EXPECT_EQ(place.jobs().size(), 0U);
 }
@@ -240,8 +243,10 @@ TEST(RoundTrip, TheDoctorSaysWhatIsBad) {
 TEST(RoundTrip, VersionNamesWhatItWasBuiltFrom) {
   const Workplace place;
   const Json answer = Json::parse(place.fenceline({"version", "--json"}).out);
-  for (const char* name : {"version", "compiler", "sqlite", "schema"}) EXPECT_TRUE(answer.contains(name)) << name;
+  for (const char* name : {"version", "compiler", "sqlite", "schema", "postgres_schema", "redis_layout"})
+    EXPECT_TRUE(answer.contains(name)) << name;
   EXPECT_EQ(place.fenceline({"--version"}).status, 0);
+  EXPECT_TRUE(place.fenceline({"version"}).out.find("Redis, layout ") != std::string::npos);
   EXPECT_EQ(place.dump(), "(none)");
 }
 

@@ -7,7 +7,8 @@ fault() {
   fenceline enqueue mail >/dev/null
   fenceline work mail --drain -- sh -c 'echo "no such address"; echo "no such address" >&2; exit 65' >processes.log 2>&1
   until_so '[ "$(count_of dead)" -eq 2 ]'
-  shows 'dead list' "$JOB"
+  shows 'dead list   #' '2.*mail.*no such address'
+  shows 'dead list --each' "$JOB"
   shows 'job show' '65'
   shows 'from queue where' 'mail\|\|2'
   shows 'from done d' "${JOB//-/}"

@@ -40,6 +40,8 @@ Result<Act> act_of(const Invocation& invocation) {
   who.erase(who.find_last_not_of(" \t") + 1);
   who.erase(0, std::min(who.find_first_not_of(" \t"), who.size()));
   const Act act{std::move(who), invocation.value("--reason").value_or("")};
+  if (invocation.has("--reason") && act.reason.find_first_not_of(" \t\r\n") == std::string::npos)
+    return std::unexpected(usage_error("--reason is empty; say why, or leave it out"));
   if (act.actor.empty() || act.actor.size() > kNameBytesMax)
     return std::unexpected(
         usage_error("--as '" + printable(act.actor, 40) + "' is not a valid name; use 1 to 128 bytes"));

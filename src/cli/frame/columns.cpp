@@ -76,6 +76,38 @@ int columns_of(std::string_view text) {
   return columns;
 }
 
+std::vector<std::string> wrapped_to_columns(std::string_view text, int width) {
+  const int room = std::max(width, 2);  // the widest letter has two columns
+  std::vector<std::string> lines{""};
+  int taken = 0;
+  while (!text.empty()) {
+    const std::size_t blank = std::min(text.find(' '), text.size());
+    std::string_view word = text.substr(0, blank);
+    text.remove_prefix(std::min(blank + 1, text.size()));
+    const int columns = columns_of(word);
+    if (word.empty()) continue;
+    if (taken > 0 && taken + 1 + columns > room) {
+      lines.emplace_back();
+      taken = 0;
+    }
+    if (taken > 0) {
+      lines.back() += ' ';
+      taken += 1;
+    }
+    while (!word.empty()) {
+      const Piece piece = first_piece(word);
+      if (taken + piece.columns > room) {
+        lines.emplace_back();
+        taken = 0;
+      }
+      lines.back().append(word.substr(0, piece.bytes));
+      taken += piece.columns;
+      word.remove_prefix(piece.bytes);
+    }
+  }
+  return lines;
+}
+
 std::string cut_to_columns(std::string_view text, int width, std::string_view end) {
   if (columns_of(text) <= width) return std::string(text);
   const int room = std::max(0, width - columns_of(end));

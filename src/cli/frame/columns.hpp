@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fenceline::cli {
 
@@ -13,5 +14,9 @@ int columns_of(std::string_view text);
 // The first `width` columns of it, colours ended, with `end` as the last of them if something was cut off. A letter
 // that would stick out is left out.
 std::string cut_to_columns(std::string_view text, int width, std::string_view end = "..");
+
+// The text in lines of at most `width` columns, broken between words; a word that is longer is broken where it must be.
+// At least one line, which may be empty.
+std::vector<std::string> wrapped_to_columns(std::string_view text, int width);
 
 }  // namespace fenceline::cli

@@ -30,5 +30,15 @@ TEST(Columns, ATableOfWideNamesStaysInLine) {
   EXPECT_EQ(render_columns(table, 80, false), "name  ready\n出荷      7\nmail     12\n");
 }
 
+TEST(Columns, TextIsWrappedBetweenWordsAndLongWordsWhereTheyMust) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(wrapped_to_columns("approval of publish by ana", 12), (Lines{"approval of", "publish by", "ana"}));
+  EXPECT_EQ(wrapped_to_columns("", 12), Lines{""});
+  EXPECT_EQ(wrapped_to_columns("abcdefgh ij", 5), (Lines{"abcde", "fgh", "ij"}));
+  EXPECT_EQ(wrapped_to_columns("\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", 4),
+            (Lines{"\xe6\x97\xa5\xe6\x9c\xac", "\xe8\xaa\x9e"}))
+      << "letters of two columns";
+}
+
 }  // namespace
 }  // namespace fenceline::cli

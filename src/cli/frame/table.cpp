@@ -76,18 +76,28 @@ std::string render_columns(const Table& table, int width, bool colour, bool head
 
   std::string out;
   const auto add_line = [&](const auto& cell_of) {
-    std::string line;
+    std::vector<std::vector<std::string>> lines;  // of each column
+    std::size_t height = 1;
     for (std::size_t k = 0; k < shown.size(); ++k) {
-      const Cell cell = cell_of(shown[k]);
-      const std::string text = cut_to_columns(printable(on_terminal(cell)), widths[k]);
-      const std::string space(static_cast<std::size_t>(std::max(0, widths[k] - columns_of(text))), ' ');
-      const std::string_view on = colour && !text.empty() ? colour_of(cell.tone) : "";
-      const std::string body = std::string(on) + text + (on.empty() ? "" : "\x1b[0m");
-      const bool last = k + 1 == shown.size();
-      line += table.columns[shown[k]].right ? space + body : body + (last ? "" : space);
-      if (!last) line += std::string(kGap, ' ');
+      const std::string text = printable(on_terminal(cell_of(shown[k])));
+      if (table.columns[shown[k]].wraps) lines.push_back(wrapped_to_columns(text, widths[k]));
+      else lines.push_back({cut_to_columns(text, widths[k])});
+      height = std::max(height, lines.back().size());
     }
-    out += line + "\n";
+    for (std::size_t line_at = 0; line_at < height; ++line_at) {
+      std::string line;
+      for (std::size_t k = 0; k < shown.size(); ++k) {
+        const std::string text = line_at < lines[k].size() ? lines[k][line_at] : "";
+        const std::string space(static_cast<std::size_t>(std::max(0, widths[k] - columns_of(text))), ' ');
+        const std::string_view on = colour && !text.empty() ? colour_of(cell_of(shown[k]).tone) : "";
+        const std::string body = std::string(on) + text + (on.empty() ? "" : "\x1b[0m");
+        const bool last = k + 1 == shown.size();
+        line += table.columns[shown[k]].right ? space + body : body + (last ? "" : space);
+        if (!last) line += std::string(kGap, ' ');
+      }
+      if (line_at > 0) line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
   };
   if (header) add_line([&](std::size_t i) { return Cell(table.columns[i].name, Tone::faint); });
   for (const auto& row : table.rows) add_line([&](std::size_t i) { return row[i]; });

@@ -27,6 +27,7 @@ struct Column {
   bool right = false;      // numbers
   bool whole = false;      // never cut: what people copy
   bool spare = false;      // not on a terminal of less than 100 columns
+  bool wraps = false;      // broken into several lines where others are cut
 };
 
 struct Table {

@@ -37,6 +37,18 @@ TEST(Table, ABriefTextIsForTerminalsOnly) {
   EXPECT_EQ(render_tsv(table), "id\tstate\n0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10\tdead\n");
 }
 
+TEST(Table, AColumnThatWrapsTakesSeveralLinesAndIsNeverCut) {
+  const Table table{{{.name = "id", .whole = true}, {.name = "title", .wraps = true}, {.name = "why", .wraps = true}},
+                    {{"1", "a title of several words", "approval of publish by ana"}, {"2", "short", ""}}};
+  EXPECT_EQ(render_columns(table, 32, false),
+            "id  title          why\n"
+            "1   a title of     approval of\n"
+            "    several words  publish by\n"
+            "                   ana\n"
+            "2   short          \n");
+  EXPECT_EQ(render_tsv(table, false), "1\ta title of several words\tapproval of publish by ana\n2\tshort\t\n");
+}
+
 TEST(Table, ASpareColumnIsThereWhereThereIsRoomAndInAPipe) {
   const Table table{{{"id"}, {.name = "losses", .right = true, .spare = true}, {"error"}}, {{"a", "3", "boom"}}};
   EXPECT_EQ(render_columns(table, 80, false), "id  error\na   boom\n");

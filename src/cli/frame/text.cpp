@@ -1,6 +1,8 @@
 #include "cli/frame/text.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -59,6 +61,20 @@ std::string printable(std::string_view text, std::size_t most) {
 }
 
 std::string in_quotes(std::string_view text) { return "'" + printable(text, 40) + "'"; }
+
+std::string brief_duration(Duration duration) {
+  using namespace std::chrono;
+  const Duration shown = std::max(duration, Duration{0});
+  if (shown < 1s) return std::to_string(duration_cast<milliseconds>(shown).count()) + "ms";
+  if (shown < 10s) {
+    const auto tenths = duration_cast<milliseconds>(shown).count() / 100;
+    return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10)) + "s";
+  }
+  if (shown < 100s) return std::to_string(duration_cast<seconds>(shown).count()) + "s";
+  if (shown < 100min) return std::to_string(duration_cast<minutes>(shown).count()) + "m";
+  if (shown < 48h) return std::to_string(duration_cast<hours>(shown).count()) + "h";
+  return std::to_string(duration_cast<days>(shown).count()) + "d";
+}
 
 std::string or_empty(Duration duration) { return duration == Duration{0} ? "" : format_duration(duration); }
 

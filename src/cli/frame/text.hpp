@@ -25,6 +25,9 @@ std::string printable(std::string_view text, std::size_t most = 0);
 // User input in a message: 'text', printable and short.
 std::string in_quotes(std::string_view text);
 
+// For a column of a table, at most five characters: "25ms", "4.2s", "42s", "12m", "5h", "90d"; negative ones as "0ms".
+std::string brief_duration(Duration duration);
+
 // What is not set is shown as nothing.
 std::string or_empty(Duration duration);
 std::string or_empty(int number);

@@ -55,5 +55,20 @@ TEST(Text, WordsAreJoinedAndWhatWasTypedIsQuoted) {
   EXPECT_EQ(or_empty(Duration{0}), "");
 }
 
+TEST(BriefDuration, HasAtMostFiveCharacters) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(brief_duration(-1s), "0ms");
+  EXPECT_EQ(brief_duration(25ms), "25ms");
+  EXPECT_EQ(brief_duration(999'999us), "999ms");
+  EXPECT_EQ(brief_duration(4s), "4s");
+  EXPECT_EQ(brief_duration(4290ms), "4.2s");
+  EXPECT_EQ(brief_duration(42'900ms), "42s");
+  EXPECT_EQ(brief_duration(100s), "1m");
+  EXPECT_EQ(brief_duration(99min), "99m");
+  EXPECT_EQ(brief_duration(47h), "47h");
+  EXPECT_EQ(brief_duration(48h), "2d");
+  EXPECT_EQ(brief_duration(std::chrono::days{4000}), "4000d");
+}
+
 }  // namespace
 }  // namespace fenceline::cli

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/duration_text.hpp"
 #include "cli/frame/config.hpp"
 #include "cli/frame/text.hpp"
 
@@ -148,6 +149,16 @@ Result<WallTime> parse_time(std::string_view text) {
   if (!offset || !cursor.at_end()) return bad("the text after the seconds is not a time zone");
   if (!with_seconds) return bad("the seconds are missing");
   return as_utc(parts) + *fraction - *offset;
+}
+
+Result<WallTime> parse_when(std::string_view text, WallTime now) {
+  constexpr DurationRange kAgoRange{Duration{0}, std::chrono::days{3660}};
+  if (const Result<Duration> ago = parse_duration(text, kAgoRange)) return now - *ago;
+  const Result<WallTime> at = parse_time(text);
+  if (at) return at;
+  return fail(Code::invalid, in_quotes(text) +
+                                 " is neither a time nor how long ago; write 2026-11-15T10:00:00Z, "
+                                 "'2026-11-15 12:00' in this machine's zone, or 2h");
 }
 
 }  // namespace fenceline::cli

@@ -13,4 +13,7 @@ namespace fenceline::cli {
 // to 2199. Errors: invalid, with what is wrong and how to write it.
 Result<WallTime> parse_time(std::string_view text);
 
+// The same, or how long ago, up to 3660 days: "90m", "2d". `now` is this machine's clock.
+Result<WallTime> parse_when(std::string_view text, WallTime now);
+
 }  // namespace fenceline::cli

@@ -8,6 +8,7 @@
 #include "cli/frame/text.hpp"
 #include "cli/jobs/act_report.hpp"
 #include "cli/jobs/commands.hpp"
+#include "cli/jobs/dead_groups.hpp"
 #include "cli/jobs/job_list.hpp"
 #include "cli/jobs/queue_view.hpp"
 
@@ -18,11 +19,52 @@ constexpr std::int64_t kRedriveStep = 1000;
 constexpr std::int64_t kMost = 1'000'000'000;
 constexpr std::size_t kNamed = 20;  // refusals that are told one by one
 
+constexpr std::int64_t kGroupedMost = 100'000;  // dead jobs that are read for their groups
+
+// The newest kGroupedMost of them, by their errors.
+Result<int> group_dead(Invocation& invocation, JobsRequest request) {
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  if (request.queue) {
+    if (const Result<QueueRow> row = find_queue(invocation, **store, *request.queue); !row) {
+      if (row.error().code != Code::not_found) return std::unexpected(row.error());
+      tell("fenceline: " + error_text(row.error()));
+    }
+  }
+  DeadGroups groups;
+  request.limit = kJobsPageMax;
+  bool complete = false;
+  while (!complete && groups.total() < kGroupedMost && !invocation.stop.stop_requested()) {
+    const Result<JobsReply> page = (*store)->jobs(request);
+    if (!page) return std::unexpected(page.error());
+    for (const Job& job : page->jobs) groups.add(job);
+    complete = !page->next;
+    request.after = page->next.value_or(0);
+  }
+  if (invocation.json) {
+    print_line(dead_groups_json(groups, complete));
+  } else {
+    print_table(dead_groups_table(groups.groups(), invocation.runtime->wall_now()));
+    flush_output();
+    if (groups.others() > 0)
+      tell("fenceline: " + counted(groups.others(), "job") + " with further errors; 'dead list --each' lists them");
+  }
+  if (invocation.stop.stop_requested()) return interrupted_exit();
+  if (!complete)
+    tell("fenceline: these are the newest " + std::to_string(groups.total()) + " dead jobs; there are more");
+  return kExitOk;
+}
+
 Result<int> run_dead_list(Invocation& invocation) {
   Result<JobsRequest> request = list_request(invocation);
   if (!request) return std::unexpected(request.error());
   request->state = JobState::dead;
-  return list_jobs(invocation, std::move(*request));
+  if (invocation.has("--each")) return list_jobs(invocation, std::move(*request));
+  for (const char* option : {"--sort", "--limit", "--after", "--cursor", "--all"}) {
+    if (invocation.has(option))
+      return std::unexpected(usage_error(std::string(option) + " needs --each, which lists job by job"));
+  }
+  return group_dead(invocation, std::move(*request));
 }
 
 // Retries dead jobs in steps, and remembers what was refused.
@@ -56,9 +98,10 @@ class Redrive {
       if (!page) return std::unexpected(page.error());
       std::vector<JobId> ids;
       for (const Job& job : page->jobs) ids.push_back(job.id);
-      if (ids.empty()) break;
       seen += static_cast<std::int64_t>(ids.size());
-      if (auto others = retry(std::move(ids)); !others) return std::unexpected(others.error());
+      if (!ids.empty()) {
+        if (auto others = retry(std::move(ids)); !others) return std::unexpected(others.error());
+      }
       progress_.show(done_, static_cast<double>(seen) / static_cast<double>(most));
       if (!page->next) break;
       request.after = *page->next;
@@ -124,10 +167,10 @@ class Redrive {
   std::vector<JobId> named_;  // of those that were named one by one, the redriven
 };
 
-// The depths of queues know nothing of tags: such jobs are counted one by one.
+// The depths of queues do not know tags, keys, errors and times: such jobs are counted one by one.
 Result<std::int64_t> count_dead(const Invocation& invocation, Store& store, JobsRequest which) {
   std::int64_t count = 0;
-  if (which.tag.empty()) {
+  if (which.tag.empty() && !asks_for_details(which)) {
     const Result<std::vector<QueueRow>> rows = store.queues(invocation.ns);
     if (!rows) return std::unexpected(rows.error());
     for (const QueueRow& row : *rows) {
@@ -148,21 +191,26 @@ Result<std::int64_t> count_dead(const Invocation& invocation, Store& store, Jobs
 
 std::string named(const JobsRequest& which) {
   return (which.queue ? " of queue " + *which.queue : " of all queues") +
-         (which.tag.empty() ? "" : " with tag " + printable(which.tag, 60));
+         (which.tag.empty() ? "" : " with tag " + printable(which.tag, 60)) +
+         (which.key.empty() ? "" : " with key " + printable(which.key, 60)) +
+         (which.error.empty() ? "" : " whose error contains " + in_quotes(which.error)) +
+         (which.since ? " enqueued since " + format_time(*which.since) : "") +
+         (which.before ? " enqueued before " + format_time(*which.before) : "");
 }
 
 Result<int> run_dead_redrive(Invocation& invocation) {
   const bool by_id = invocation.arguments.contains("ID");
-  if (by_id && (invocation.has("--queue") || invocation.has("--tag") || invocation.has("--limit")))
-    return std::unexpected(usage_error("ids cannot be combined with --queue, --tag or --limit; use one or the other"));
-  JobsRequest which{.ns = invocation.ns, .queue = invocation.value("--queue"), .state = JobState::dead};
-  if (which.queue) {
-    if (auto ok = check_name("queue", *which.queue); !ok) return std::unexpected(ok.error());
+  std::vector<OptionSpec> exclusive = filter_options();
+  exclusive.push_back({"--limit", "", ""});
+  for (const OptionSpec& option : exclusive) {
+    if (by_id && invocation.has(option.name))
+      return std::unexpected(usage_error("ids cannot be combined with " + option.name + "; use one or the other"));
   }
-  if (const auto tag = invocation.value("--tag")) {
-    if (auto ok = check_key("tag", *tag); !ok) return std::unexpected(ok.error());
-    which.tag = *tag;
-  }
+  Result<JobsRequest> filter = filter_request(invocation);
+  if (!filter) return std::unexpected(filter.error());
+  JobsRequest& which = *filter;
+  which.state = JobState::dead;
+  which.newest_first = false;
   const Result<std::int64_t> limit = invocation.number("--limit", kMost, 1, kMost);
   if (!limit) return std::unexpected(limit.error());
   const Result<Act> act = act_of(invocation);
@@ -196,10 +244,18 @@ Result<int> run_dead_redrive(Invocation& invocation) {
 
 CommandSpec dead_list_command() {
   return {.name = "dead list",
-          .summary = "List dead jobs: those that have no attempts left",
-          .details = "They stay until a person retries or cancels them.",
-          .options = list_options(),
-          .examples = {{"fenceline dead list --queue mail", "dead jobs of one queue, with their errors"}},
+          .summary = "List dead jobs, grouped by error",
+          .details = "They stay until a person retries or cancels them. --each lists them one by one.",
+          .options = with_options(filter_options(),
+                                  with_options({{"--each", "", "job by job instead of by error"}}, page_options())),
+          .sections = {{"Columns",
+                        {{"jobs", "how many dead jobs have this error"},
+                         {"newest", "how long ago the last of them died; in a pipe, when"},
+                         {"example", "id of the last of them: 'fenceline job show ID', 'fenceline job logs ID'"},
+                         {"error", "ids and numbers of more than three digits are shown as *"}}}},
+          .examples = {{"fenceline dead list --queue mail", "dead jobs of one queue, by error"},
+                       {"fenceline dead list --each --error 'no route' --since 2h", "the jobs behind one error"},
+                       {"fenceline dead list --json | jq -r '.groups[] | [.jobs, .error] | @tsv'", "for a script"}},
           .run = run_dead_list};
 }
 
@@ -212,11 +268,10 @@ CommandSpec dead_redrive_command() {
           {{"ID",
             "jobs to run again, by id or its last 8 characters; without ids all dead jobs of --queue or of all queues",
             false, true}},
-      .options = with_act_options({{"--queue", "QUEUE", "only jobs of this queue"},
-                                   {"--tag", "TAG", "only jobs with this tag"},
-                                   {"--limit", "N", "at most N jobs, those that died first"},
-                                   {"--yes", "", "do not ask for confirmation"}}),
+      .options = with_act_options(with_options(filter_options(), {{"--limit", "N", "at most N jobs, the oldest first"},
+                                                                  {"--yes", "", "do not ask for confirmation"}})),
       .examples = {{"fenceline dead redrive --queue mail --limit 10", "try ten of them"},
+                   {"fenceline dead redrive --error 'no route'", "those that died of one error"},
                    {"fenceline dead redrive --queue mail --yes --reason 'server is back'",
                     "all of a queue, for a script"}},
       .run = run_dead_redrive};

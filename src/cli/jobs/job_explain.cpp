@@ -5,6 +5,7 @@
 #include "cli/frame/output.hpp"
 #include "cli/jobs/commands.hpp"
 #include "cli/jobs/explain_item.hpp"
+#include "cli/pipelines/pipeline_view.hpp"
 #include "services/pipeline_book.hpp"
 
 namespace fenceline::cli {
@@ -64,15 +65,15 @@ Result<void> explain_one(const Invocation& invocation, Store& store, const JobId
       explain(**facts, invocation.runtime->wall_now(), known_acts(invocation, store, **facts));
   if (job.state != JobState::waiting) add_doubts(invocation, store, job, reasons);
   add_pipeline(invocation, store, **facts, reasons);
+  const std::string state(to_string(StageNames(store, invocation.ns).shown_state(job.queue, job.stage, job.state)));
   if (!invocation.json) {
-    print_line("job " + to_string(id) + " of queue " + job.queue + " is " + std::string(to_string(job.state)));
+    print_line("job " + to_string(id) + " of queue " + job.queue + " is " + state);
     for (const Reason& reason : reasons) print_line("- " + reason.sentence);
     return {};
   }
   Json list = Json::array();
   for (const Reason& reason : reasons) list.push_back({{"reason", reason.name}, {"text", reason.sentence}});
-  print_line(
-      Json{{"id", to_string(id)}, {"queue", job.queue}, {"state", to_string(job.state)}, {"reasons", list}}.dump());
+  print_line(Json{{"id", to_string(id)}, {"queue", job.queue}, {"state", state}, {"reasons", list}}.dump());
   return {};
 }
 

@@ -18,6 +18,10 @@ Result<void> show(const Invocation& invocation, Store& store, const JobId& id) {
   if (!*job) return std::unexpected(no_such_job(id, invocation.ns));
   const Result<std::vector<Attempt>> attempts = store.attempts(invocation.ns, id);
   if (!attempts) return std::unexpected(attempts.error());
+  if (!attempts->empty()) {
+    const Attempt& last = attempts->back();
+    (*job)->ran_for = std::max(Duration{0}, last.ended_at.value_or(invocation.runtime->wall_now()) - last.started_at);
+  }
   const StageNames stages(store, invocation.ns);
   stages.name(**job);
   const PipelineSpec* const pipeline = stages.of((*job)->queue);

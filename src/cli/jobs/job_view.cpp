@@ -1,5 +1,7 @@
 #include "cli/jobs/job_view.hpp"
 
+#include <algorithm>
+
 #include "base/duration_text.hpp"
 #include "base/utf8.hpp"
 #include "cli/frame/job_ids.hpp"
@@ -24,60 +26,72 @@ Tone tone_of(JobState state) {
   }
 }
 
-std::vector<Cell> job_cells(const Job& job) {
-  return {id_cell(job.id),
-          job.queue,
-          job.stage,
-          {std::string(to_string(job.state)), tone_of(job.state)},
-          std::to_string(job.priority),
-          format_time(job.created_at),
-          format_time(job.run_at),
-          job.finished_at ? format_time(*job.finished_at) : "",
-          std::to_string(job.attempts_max),
-          std::to_string(job.fence),
-          job.owner,
-          job.lease_left ? std::to_string(whole_milliseconds(*job.lease_left)) : "",
-          std::to_string(job.deliveries),
-          std::to_string(job.failures),
-          std::to_string(job.losses),
-          std::to_string(job.losses_in_row),
-          std::to_string(job.laters),
-          job.progress ? std::to_string(job.progress->percent) + "%" +
-                             (job.progress->note.empty() ? "" : " " + job.progress->note)
-                       : "",
-          joined(job.tags),
-          job.key,
-          job.group,
-          job.limit_key,
-          job.exit_status ? std::to_string(*job.exit_status) : "",
-          {job.error, Tone::faint}};
+// On a terminal as short as can be, in a pipe exact.
+Cell duration_cell(const std::optional<Duration>& duration) {
+  if (!duration) return "";
+  Cell cell(format_duration(std::chrono::round<std::chrono::milliseconds>(*duration)));
+  cell.brief = brief_duration(*duration);
+  return cell;
 }
 
-std::vector<Column> job_columns() {
-  return {{.name = "id", .whole = true},
-          {"queue"},
-          {"stage", true},
-          {"state"},
-          {"priority", true, true},
-          {"created_at", true},
-          {"run_at", true},
-          {"finished_at", true},
-          {"attempts_max", true, true},
-          {"fence", true, true},
-          {"owner", true},
-          {"lease_left_ms", true, true},
-          {.name = "deliveries", .right = true, .spare = true},
-          {"failures", false, true},
-          {.name = "losses", .right = true, .spare = true},
-          {"losses_in_row", true, true},
-          {"laters", true, true},
-          {"progress", true},
-          {"tags", true},
-          {"key", true},
-          {"group", true},
-          {"limit_key", true},
-          {"exit_status", true, true},
-          {"error"}};
+Cell progress_cell(const Job& job) {
+  if (!job.progress) return "";
+  const std::string percent = std::to_string(job.progress->percent) + "%";
+  return percent + (job.progress->note.empty() ? "" : " " + job.progress->note);
+}
+
+Cell error_cell(const Job& job) {
+  Cell cell(job.error, Tone::faint);
+  cell.brief = one_line(job.error);
+  return cell;
+}
+
+struct JobColumn {
+  Column column;
+  Cell cell;
+};
+
+std::vector<JobColumn> job_fields(const Job& job) {
+  return {{{.name = "id", .whole = true}, id_cell(job.id)},
+          {{.name = "queue"}, job.queue},
+          {{.name = "stage", .wide_only = true}, job.stage},
+          {{.name = "state", .whole = true}, {std::string(to_string(job.state)), tone_of(job.state)}},
+          {{.name = "priority", .wide_only = true, .right = true}, std::to_string(job.priority)},
+          {{.name = "created_at", .wide_only = true}, format_time(job.created_at)},
+          {{.name = "run_at", .wide_only = true}, format_time(job.run_at)},
+          {{.name = "finished_at", .wide_only = true}, job.finished_at ? format_time(*job.finished_at) : ""},
+          {{.name = "attempts_max", .wide_only = true, .right = true}, std::to_string(job.attempts_max)},
+          {{.name = "fence", .wide_only = true, .right = true}, std::to_string(job.fence)},
+          {{.name = "owner", .wide_only = true}, job.owner},
+          {{.name = "lease_left_ms", .wide_only = true, .right = true},
+           job.lease_left ? std::to_string(whole_milliseconds(*job.lease_left)) : ""},
+          {{.name = "deliveries", .wide_only = true, .right = true}, std::to_string(job.deliveries)},
+          {{.name = "failures", .right = true}, std::to_string(job.failures)},
+          {{.name = "losses", .wide_only = true, .right = true}, std::to_string(job.losses)},
+          {{.name = "losses_in_row", .wide_only = true, .right = true}, std::to_string(job.losses_in_row)},
+          {{.name = "laters", .wide_only = true, .right = true}, std::to_string(job.laters)},
+          {{.name = "progress", .spare = true}, progress_cell(job)},
+          {{.name = "tags", .wide_only = true}, joined(job.tags)},
+          {{.name = "key", .wide_only = true}, job.key},
+          {{.name = "group", .wide_only = true}, job.group},
+          {{.name = "limit_key", .wide_only = true}, job.limit_key},
+          {{.name = "exit_status", .wide_only = true, .right = true},
+           job.exit_status ? std::to_string(*job.exit_status) : ""},
+          {{.name = "error"}, error_cell(job)}};
+}
+
+// The fields, and behind the state what only a list shows.
+std::vector<JobColumn> listed_fields(const Job& job, WallTime now) {
+  std::vector<JobColumn> fields = job_fields(job);
+  const auto place = [&](std::string_view name) {
+    return std::ranges::find_if(fields, [&](const JobColumn& one) { return one.column.name == name; });
+  };
+  const Cell holder = job.state == JobState::running ? Cell(job.owner) : Cell("");
+  fields.insert(place("progress") + 1, {{.name = "holder", .spare = true}, holder});
+  fields.insert(place("priority"),
+                {{{.name = "age", .right = true, .whole = true}, duration_cell(now - job.created_at)},
+                 {{.name = "duration", .right = true, .whole = true}, duration_cell(job.ran_for)}});
+  return fields;
 }
 
 std::string how_it_went(const Attempt& attempt) {
@@ -121,6 +135,7 @@ std::string job_json(const Job& job, JobShown shown) {
            {"losses", job.losses},
            {"losses_in_row", job.losses_in_row},
            {"laters", job.laters},
+           {"duration_ms", job.ran_for ? Json(whole_milliseconds(*job.ran_for)) : Json(nullptr)},
            {"progress", progress_json(job)},
            {"tags", job.tags},
            {"key", job.key},
@@ -140,18 +155,22 @@ std::string job_json(const Job& job, JobShown shown) {
   return text;
 }
 
-Table job_table(const std::vector<Job>& jobs) {
-  Table table{job_columns(), {}};
-  for (const Job& job : jobs) table.rows.push_back(job_cells(job));
+Table job_table(const std::vector<Job>& jobs, WallTime now) {
+  Table table;
+  for (const JobColumn& field : listed_fields(Job{}, now)) table.columns.push_back(field.column);
+  for (const Job& job : jobs) {
+    std::vector<Cell>& row = table.rows.emplace_back();
+    for (JobColumn& field : listed_fields(job, now)) row.push_back(std::move(field.cell));
+  }
   return table;
 }
 
 Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown shown) {
   Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
-  std::vector<Cell> values = job_cells(job);
-  values.front() = to_string(job.id);  // a card shows the whole id
-  const std::vector<Column> names = job_columns();
-  for (std::size_t i = 0; i < names.size(); ++i) table.rows.push_back({names[i].name, values[i]});
+  for (JobColumn& field : job_fields(job)) {
+    field.cell.brief.clear();  // there is room for the whole id
+    table.rows.push_back({field.column.name, std::move(field.cell)});
+  }
   const auto add = [&](std::string name, std::string value) {
     table.rows.push_back({std::move(name), std::move(value)});
   };

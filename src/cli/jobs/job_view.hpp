@@ -18,8 +18,9 @@ struct JobShown {
 // {"base64":...}.
 std::string job_json(const Job& job, JobShown shown);
 
-// Columns of a list of jobs: all fields but payload and result; on a terminal the important ones.
-Table job_table(const std::vector<Job>& jobs);
+// Columns of a list of jobs: all fields but payload and result; on a terminal the important ones, and progress and
+// holder from 100 columns on. `now` is for ages.
+Table job_table(const std::vector<Job>& jobs, WallTime now);
 
 // One field a line: name and value; then its deliveries, a line each.
 Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown shown);

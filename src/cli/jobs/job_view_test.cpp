@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace fenceline::cli {
 namespace {
@@ -30,11 +31,11 @@ TEST(JobView, HasTheFieldsThatScriptsRelyOn) {
   EXPECT_EQ(
       names,
       (std::vector<std::string>{
-          "id",          "queue",         "stage",      "state",      "priority",       "created_at",  "run_at",
-          "finished_at", "attempts_max",  "fence",      "owner",      "lease_left_ms",  "deliveries",  "failures",
-          "losses",      "losses_in_row", "laters",     "progress",   "tags",           "key",         "key_for_ms",
-          "group",       "limit_key",     "timeout_ms", "backoff_ms", "backoff_max_ms", "traceparent", "exit_status",
-          "error"}));
+          "id",          "queue",         "stage",     "state",       "priority",      "created_at",     "run_at",
+          "finished_at", "attempts_max",  "fence",     "owner",       "lease_left_ms", "deliveries",     "failures",
+          "losses",      "losses_in_row", "laters",    "duration_ms", "progress",      "tags",           "key",
+          "key_for_ms",  "group",         "limit_key", "timeout_ms",  "backoff_ms",    "backoff_max_ms", "traceparent",
+          "exit_status", "error"}));
   EXPECT_EQ(json["fence"], kFenceMax);
   EXPECT_EQ(json["lease_left_ms"], -1);
   EXPECT_TRUE(json["finished_at"].is_null());
@@ -45,7 +46,7 @@ TEST(JobView, PayloadAndResultShowOnRequestOnly) {
   EXPECT_EQ(job_json(job(), {}).find("12345678901234567890"), std::string::npos);
   const std::string shown = job_json(job(), {.result = true, .payload = true});
   EXPECT_NE(shown.find(",\"result\":\"ok\",\"payload\":{\"n\":12345678901234567890.10}}"), std::string::npos) << shown;
-  for (const std::vector<Cell>& row : job_table({job()}).rows) {
+  for (const std::vector<Cell>& row : job_table({job()}, WallTime{}).rows) {
     for (const Cell& cell : row) EXPECT_EQ(cell.text.find("1234567890"), std::string::npos);
   }
 }
@@ -80,8 +81,53 @@ TEST(JobView, EveryDeliveryHasALineOfItsOwn) {
 }
 
 TEST(JobView, EveryRowHasACellForEveryColumn) {
-  const Table table = job_table({job(), job()});
+  const Table table = job_table({job(), job()}, WallTime{});
   for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size());
+}
+
+Job running_job() {
+  Job out = job();
+  out.id = *parse_uuid("0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10");
+  out.state = JobState::running;
+  out.owner = "web-3-8812-4f2a";
+  out.ran_for = 95s;
+  out.failures = 2;
+  out.progress = Progress{40, "page 12 of 30"};
+  out.error = "smtp: 451 greylisted\n  try again in a few minutes, said the server of the recipient";
+  return out;
+}
+
+TEST(JobView, AListHasAgeAndDurationAt80ColumnsAndNeverWraps) {
+  Job other = running_job();
+  other.queue = std::string(128, 'q');
+  const Table table = job_table({running_job(), other}, running_job().created_at + 5min);
+  const std::string text = render_columns(table, 80, false);
+  EXPECT_TRUE(text.starts_with("id        queue"));
+  EXPECT_NE(text.find("state      age  duration  failures  error"), std::string::npos) << text;
+  EXPECT_NE(text.find("0c6f9d10  mail"), std::string::npos) << text;
+  EXPECT_NE(text.find("running    5m       95s         2  smtp: 451"), std::string::npos) << text;
+  EXPECT_EQ(text.find("holder"), std::string::npos);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(JobView, AListHasProgressAndHolderAt100Columns) {
+  const std::string text =
+      render_columns(job_table({running_job(), job()}, running_job().created_at + 5min), 100, false);
+  EXPECT_NE(text.find("progress"), std::string::npos) << text;
+  EXPECT_NE(text.find("40% page"), std::string::npos) << text;
+  EXPECT_NE(text.find("web-3-88"), std::string::npos) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST(JobView, OnlyARunningJobHasAHolder) {
+  const Table table = job_table({job()}, WallTime{});
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const std::string& name = table.columns[i].name;
+    if (name != "holder" && name != "owner") continue;
+    EXPECT_EQ(table.rows[0][i].text, name == "owner" ? "w" : "");
+  }
 }
 
 }  // namespace

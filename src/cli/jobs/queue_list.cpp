@@ -1,4 +1,6 @@
 // fenceline queue list and queue show: how many jobs are where, and what was set.
+#include <algorithm>
+
 #include "cli/frame/output.hpp"
 #include "cli/jobs/commands.hpp"
 #include "cli/jobs/queue_view.hpp"
@@ -9,7 +11,7 @@ namespace {
 Result<int> run_queue_list(Invocation& invocation) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  const Result<std::vector<QueueRow>> rows = (*store)->queues(invocation.ns);
+  const Result<std::vector<QueueRow>> rows = shown_queues(invocation, **store);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
     print_table(
@@ -25,8 +27,11 @@ Result<int> run_queue_list(Invocation& invocation) {
 Result<int> run_queue_show(Invocation& invocation) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
-  const Result<QueueRow> row = find_queue(invocation, **store);
+  Result<QueueRow> row = find_queue(invocation, **store);
   if (!row) return std::unexpected(row.error());
+  const Result<std::vector<QueueRow>> shown = shown_queues(invocation, **store);
+  if (!shown) return std::unexpected(shown.error());
+  if (const auto same = std::ranges::find(*shown, row->queue, &QueueRow::queue); same != shown->end()) row = *same;
   if (invocation.json) print_line(queue_json(*row));
   else print_card(queue_card(*row));
   return kExitOk;

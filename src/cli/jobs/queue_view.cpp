@@ -6,6 +6,7 @@
 #include "base/nearest.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/text.hpp"
+#include "cli/pipelines/pipeline_view.hpp"
 
 namespace fenceline::cli {
 namespace {
@@ -56,7 +57,40 @@ std::vector<Column> queue_row_columns(bool some_wait) {
   return out;
 }
 
+Result<void> count_approvals(const Invocation& invocation, Store& store, const StageNames& stages, QueueRow& row) {
+  const WallTime now = invocation.runtime->wall_now();
+  for (const JobState state : {JobState::ready, JobState::running}) {
+    JobsRequest request{.ns = invocation.ns, .queue = row.queue, .state = state, .limit = kJobsPageMax};
+    for (std::int64_t looked = 0; looked < kAheadCounted;) {
+      const Result<JobsReply> page = store.jobs(request);
+      if (!page) return std::unexpected(page.error());
+      for (const Job& job : page->jobs) {
+        if (stages.shown_state(job.queue, job.stage, job.state) == state) continue;
+        std::int64_t& counted = row.depth[static_cast<std::size_t>(state)];
+        counted = std::max<std::int64_t>(0, counted - 1);
+        row.depth[static_cast<std::size_t>(JobState::waiting)] += 1;
+        if (state == JobState::ready && job.run_at > now && row.ahead > 0 && row.ahead < kAheadCounted) row.ahead -= 1;
+      }
+      looked += static_cast<std::int64_t>(page->jobs.size());
+      if (!page->next) break;
+      request.after = *page->next;
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<std::vector<QueueRow>> shown_queues(const Invocation& invocation, Store& store) {
+  Result<std::vector<QueueRow>> rows = store.queues(invocation.ns);
+  if (!rows) return rows;
+  const StageNames stages(store, invocation.ns);
+  for (QueueRow& row : *rows) {
+    if (!stages.has_approvals(row.queue)) continue;
+    if (auto ok = count_approvals(invocation, store, stages, row); !ok) return std::unexpected(ok.error());
+  }
+  return rows;
+}
 
 std::string queue_json(const QueueRow& row) {
   Json paused = nullptr;

@@ -11,6 +11,10 @@
 
 namespace fenceline::cli {
 
+// Items that wait for approval, which the store counts as ready, count as waiting; at most kAheadCounted of a queue are
+// looked for. Errors: those of the store.
+Result<std::vector<QueueRow>> shown_queues(const Invocation& invocation, Store& store);
+
 // One JSON object on one line.
 std::string queue_json(const QueueRow& row);
 // `now`: for people at a terminal, who get short times.

@@ -5,6 +5,7 @@
 #include "base/crash_point.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/trace_settings.hpp"
+#include "services/pipeline_book.hpp"
 
 namespace fenceline::cli {
 
@@ -23,6 +24,10 @@ Result<Session*> Sender::session() {
   Result<Session> opened =
       invocation_.open_or_make_store({.metrics = metrics_->measures(invocation_), .spans = std::move(*spans)});
   if (!opened) return std::unexpected(opened.error());
+  if (const auto stage = invocation_.value("--stage")) {
+    const auto ok = check_stage_of_pipeline(**opened, invocation_.ns, {invocation_.argument("QUEUE")}, *stage);
+    if (!ok) return std::unexpected(ok.error());
+  }
   session_ = std::move(*opened);
   return &*session_;
 }

@@ -224,6 +224,11 @@ Result<int> run_work(Invocation& invocation) {
   const Result<KnownPipelines> pipelines =
       fit_to_stage(*invocation.runtime, **session, *options, said, invocation.stop);
   if (!pipelines) return std::unexpected(pipelines.error());
+  // After the look above, which waits for a store that is away.
+  if (const auto stage = invocation.value("--stage"); stage && !invocation.stop.stop_requested()) {
+    if (auto ok = check_stage_of_pipeline(**session, invocation.ns, options->queues, *stage); !ok)
+      return std::unexpected(ok.error());
+  }
 
   make_room_for_files(options->concurrency);
   CommandHandler handler(*invocation.runtime, {.command = invocation.command,

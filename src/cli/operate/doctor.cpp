@@ -7,6 +7,7 @@
 #include "cli/frame/doctor_config.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/operate/commands.hpp"
+#include "cli/operate/doctor_file.hpp"
 #include "cli/operate/doctor_view.hpp"
 #include "cli/operate/tracker_doctor.hpp"
 #include "cli/operate/workers.hpp"
@@ -20,6 +21,7 @@ using Findings = std::vector<Finding>;
 
 constexpr Duration kSlowRead = std::chrono::milliseconds{500};
 constexpr std::size_t kNamespacesLooked = 100;
+constexpr Duration kFileBudget = std::chrono::seconds{3};
 
 // An error says "what; what to do": the two are a finding and its remedy.
 Finding failed(std::string name, const Error& error) {
@@ -124,6 +126,9 @@ Result<void> look(const Invocation& invocation, Store& store, Diagnosis& diagnos
   Result<Finding> read = read_finding(invocation, store);
   if (!read) return std::unexpected(read.error());
   add(diagnosis, {std::move(*read)});
+  constexpr std::string_view kFile = "sqlite:";
+  if (const std::string url = from_any_folder(invocation.store_url); url.starts_with(kFile))
+    add(diagnosis, {file_finding(*invocation.runtime, url.substr(kFile.size()), kFileBudget)});
   if (invocation.has("--all-namespaces")) return look_everywhere(invocation, store, diagnosis);
   Result<Looked> looked = look_at_state(*invocation.runtime, store, options_for(invocation.ns));
   if (!looked) return std::unexpected(looked.error());
@@ -163,7 +168,9 @@ CommandSpec doctor_command() {
           .details =
               "Checks the store, its settings, its workers and the work in it. Says what the store guarantees, since "
               "when each problem exists and why it matters.",
-          .options = {{"--all-namespaces", "", "check every namespace, at most the first 100"}, pipeline_file_option()},
+          .options = {{"--all", "", "also list the checks that are ok; pipes and --json always have them"},
+                      {"--all-namespaces", "", "check every namespace, at most the first 100"},
+                      pipeline_file_option()},
           .sections = {{"Exit status",
                         {{"0", "nothing is bad; there may be warnings, which may pass by themselves or be intended"},
                          {"1", "something is bad and needs a person"}}}},

@@ -92,6 +92,17 @@ std::string block(const ToldFinding& told, WallTime now, std::size_t width, bool
   return out;
 }
 
+// A line for the class and for each check that is ok.
+std::string well_text(const Diagnosis& diagnosis, int width, bool colour) {
+  Table well{{{.name = "", .whole = true}, {""}, {""}}, {}};
+  for (const std::vector<Cell>& row : class_rows(diagnosis)) well.rows.push_back({row[0], row[1], row[2]});
+  for (const ToldFinding& told : diagnosis.findings) {
+    if (told.finding.status == FindingStatus::ok)
+      well.rows.push_back({told.finding.name, {"ok", Tone::good}, with_ns(told)});
+  }
+  return well.rows.empty() ? "" : render_columns(well, width, colour, false);
+}
+
 }  // namespace
 
 bool Diagnosis::healthy() const { return number_of(*this, FindingStatus::bad) == 0; }
@@ -133,26 +144,24 @@ std::string pasteable(const Invocation& invocation, std::string remedy, const st
 }
 
 // The worst comes last, next to the prompt.
-std::string diagnosis_text(const Diagnosis& diagnosis, WallTime now, int width, bool colour) {
-  Table well{{{.name = "", .whole = true}, {""}, {""}}, {}};
-  for (const std::vector<Cell>& row : class_rows(diagnosis)) well.rows.push_back({row[0], row[1], row[2]});
-  for (const ToldFinding& told : diagnosis.findings) {
-    if (told.finding.status == FindingStatus::ok)
-      well.rows.push_back({told.finding.name, {"ok", Tone::good}, with_ns(told)});
-  }
-  std::string out = well.rows.empty() ? "" : render_columns(well, width, colour, false);
+std::string diagnosis_text(const Diagnosis& diagnosis, WallTime now, int width, bool colour, bool all) {
+  std::string out = all ? well_text(diagnosis, width, colour) : "";
   for (const FindingStatus status : {FindingStatus::warning, FindingStatus::bad}) {
     std::string last;
     for (const ToldFinding& told : diagnosis.findings) {
       if (told.finding.status != status) continue;
-      out += "\n" + block(told, now, static_cast<std::size_t>(width), colour, told.finding.name != last);
+      out += (out.empty() ? "" : "\n") +
+             block(told, now, static_cast<std::size_t>(width), colour, told.finding.name != last);
       last = told.finding.name;
     }
   }
   const std::size_t bad = number_of(diagnosis, FindingStatus::bad),
                     warnings = number_of(diagnosis, FindingStatus::warning);
-  out += "\n" + std::to_string(bad) + " bad, " + counted(static_cast<std::int64_t>(warnings), "warning") + ", " +
-         std::to_string(number_of(diagnosis, FindingStatus::ok)) + " ok\n";
+  out += (out.empty() ? "" : "\n") + std::to_string(bad) + " bad, " +
+         counted(static_cast<std::int64_t>(warnings), "warning") + ", " +
+         std::to_string(number_of(diagnosis, FindingStatus::ok)) + " ok" +
+         (diagnosis.profile ? "; class " + std::string(1, letter(diagnosis.profile->guarantee)) : "") +
+         (all ? "" : "; --all lists each check") + "\n";
   if (diagnosis.cut)
     out += folded("Not everything was checked: a check stops at its limit.", 0, static_cast<std::size_t>(width));
   return out;
@@ -161,7 +170,8 @@ std::string diagnosis_text(const Diagnosis& diagnosis, WallTime now, int width, 
 void print_diagnosis(const Invocation& invocation, const Diagnosis& diagnosis) {
   if (invocation.json) print_json(diagnosis);
   else if (stdout_is_terminal())
-    print(diagnosis_text(diagnosis, invocation.runtime->wall_now(), terminal_width(), colour_allowed()));
+    print(diagnosis_text(diagnosis, invocation.runtime->wall_now(), terminal_width(), colour_allowed(),
+                         invocation.has("--all")));
   else print_rows(diagnosis);
 }
 

@@ -30,8 +30,9 @@ Tone status_tone(FindingStatus status);
 // A remedy as it can be pasted: with what was typed to get here, or the namespace that it is about.
 std::string pasteable(const Invocation& invocation, std::string remedy, const std::string& ns);
 
-// On a terminal of that width. `now` is for "12s ago".
-std::string diagnosis_text(const Diagnosis& diagnosis, WallTime now, int width, bool colour);
+// On a terminal of that width: what is wrong, and one line for all that is well, or, if `all`, a line for each check.
+// `now` is for "12s ago".
+std::string diagnosis_text(const Diagnosis& diagnosis, WallTime now, int width, bool colour, bool all);
 
 void print_diagnosis(const Invocation& invocation, const Diagnosis& diagnosis);
 

@@ -36,7 +36,7 @@ Diagnosis some() {
 }
 
 TEST(DoctorView, PutsTheWorstLastAndTheCommandOnALineOfItsOwn) {
-  EXPECT_EQ(diagnosis_text(some(), kDoctorNow, 80, false),
+  EXPECT_EQ(diagnosis_text(some(), kDoctorNow, 80, false, true),
             "class     B   synchronous=FULL: a commit is on disk before it is acknowledged\n"
             "wal_size  ok  1.2 MiB\n"
             "\n"
@@ -57,7 +57,17 @@ TEST(DoctorView, PutsTheWorstLastAndTheCommandOnALineOfItsOwn) {
             "  is checked\n"
             "  fix: fenceline workers stop w-1\n"
             "\n"
-            "1 bad, 2 warnings, 1 ok\n");
+            "1 bad, 2 warnings, 1 ok; class B\n");
+}
+
+TEST(DoctorView, HasOneLineForAllThatIsWell) {
+  Diagnosis well = some();
+  std::erase_if(well.findings, [](const ToldFinding& told) { return told.finding.status != FindingStatus::ok; });
+  EXPECT_EQ(diagnosis_text(well, kDoctorNow, 80, false, false),
+            "0 bad, 0 warnings, 1 ok; class B; --all lists each check\n");
+  EXPECT_TRUE(diagnosis_text(some(), kDoctorNow, 80, false, false).starts_with("warning  stale_jobs"));
+  EXPECT_TRUE(diagnosis_text(some(), kDoctorNow, 80, false, false)
+                  .ends_with("\n1 bad, 2 warnings, 1 ok; class B; --all lists each check\n"));
 }
 
 TEST(DoctorView, IsHealthyWithWarningsAndNotWithAnythingBad) {
@@ -70,7 +80,7 @@ TEST(DoctorView, IsHealthyWithWarningsAndNotWithAnythingBad) {
 TEST(DoctorView, ShowsNothingThatCouldSteerATerminal) {
   Diagnosis diagnosis = some();
   diagnosis.findings[0].finding.detail = "job \x1b[2J failed";
-  EXPECT_EQ(diagnosis_text(diagnosis, kDoctorNow, 80, false).find('\x1b'), std::string::npos);
+  EXPECT_EQ(diagnosis_text(diagnosis, kDoctorNow, 80, false, true).find('\x1b'), std::string::npos);
 }
 
 TEST(DoctorView, APastedCommandMeansTheSameStoreAndNamespace) {

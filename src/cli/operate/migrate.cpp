@@ -25,13 +25,19 @@ Result<int> print_grants(const Invocation& invocation, const std::string& role) 
 
 Result<int> run_migrate(Invocation& invocation) {
   if (const auto role = invocation.value("--grants-for")) return print_grants(invocation, *role);
-  const auto store = invocation.open_store(true, true);
+  auto store = invocation.open_store(false, true);
+  const bool set_up = !store && store.error().code == Code::not_found;
+  if (set_up) store = invocation.open_store(true, true);
   if (!store) return std::unexpected(store.error());
   const StoreProfile profile = (*store)->profile();
   const std::string guarantee(1, letter(profile.guarantee));
   if (invocation.json)
-    print_line(nlohmann::ordered_json{{"store", profile.url}, {"kind", profile.kind}, {"class", guarantee}}.dump());
-  else print_line(profile.url + " is up to date (class " + guarantee + ")");
+    print_line(
+        nlohmann::ordered_json{{"store", profile.url}, {"kind", profile.kind}, {"class", guarantee}, {"set_up", set_up}}
+            .dump());
+  else
+    print_line(profile.url + (set_up ? " was empty and is set up now" : " is up to date") + " (class " + guarantee +
+               ")");
   return kExitOk;
 }
 

@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <functional>
 
+#include "cli/frame/job_ids.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/locks/lock_view.hpp"
 #include "cli/operate/doctor_view.hpp"
+#include "cli/operate/workers.hpp"
 #include "doctor/state.hpp"
 #include "doctor/text.hpp"
 
@@ -111,28 +113,29 @@ Sheet workers(const TopState& state, const TopModel& model) {
   sheet.columns = {{.name = "worker"},
                    {.name = "host:pid"},
                    {.name = "queues"},
-                   {.name = "holds", .right = true},
+                   {.name = "runs", .right = true},
                    {.name = "jobs", .spare = true},
                    {.name = "seen", .right = true},
                    {.name = "state"}};
   const std::vector<Order<WorkerRow>> orders{
       {"start", [](const WorkerRow& a, const WorkerRow& b) { return a.started_at < b.started_at; }},
       {"last seen", [](const WorkerRow& a, const WorkerRow& b) { return a.unseen > b.unseen; }},
-      {"holds",
-       [](const WorkerRow& a, const WorkerRow& b) { return a.report.holding.size() > b.report.holding.size(); }}};
+      {"runs", [&](const WorkerRow& a, const WorkerRow& b) {
+         return runs_of(a, state.running).size() > runs_of(b, state.running).size();
+       }}};
   for (const WorkerRow& row : sorted(state.workers, orders, model, sheet)) {
     const WorkerReport& report = row.report;
     const std::string place = report.host + ":" + std::to_string(report.pid), served = joined(report.queues);
     if (!has(model, {report.owner, place, served})) continue;
+    const std::vector<Holding>& runs = runs_of(row, state.running);
     std::vector<std::string> held;
-    for (std::size_t i = 0; i < std::min<std::size_t>(2, report.holding.size()); ++i)
-      held.push_back(to_string(report.holding[i].id));
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, runs.size()); ++i) held.push_back(short_id(runs[i].id));
     const bool gone = is_gone(row);
     const Cell is = gone                             ? Cell("gone", Tone::bad)
                     : row.order == WorkerOrder::work ? Cell("")
                                                      : Cell(std::string(to_string(row.order)), Tone::warning);
     sheet.rows.push_back(
-        {{report.owner, place, served, std::to_string(report.holding.size()) + "/" + std::to_string(report.concurrency),
+        {{report.owner, place, served, std::to_string(runs.size()) + "/" + std::to_string(report.concurrency),
           joined(held), ago(row.unseen), is},
          (gone                              ? "fenceline workers forget "
           : row.order == WorkerOrder::quiet ? "fenceline workers resume "

@@ -75,6 +75,7 @@ Result<TopState> TopLook::read() {
   if (!looked) return std::unexpected(looked.error());
   state.queues = std::move(looked->queues);
   state.workers = std::move(looked->workers);
+  state.running = std::move(looked->running);
   state.findings = std::move(looked->findings);
   state.cut = looked->cut;
   Result<LocksReply> locks = store_.locks({.ns = last_.ns, .held = true, .limit = kTopLocksMost});
@@ -108,7 +109,7 @@ std::string top_json(const TopState& state) {
   std::string text = dumped(head);
   text.pop_back();
   text += ",\"queues\":" + list(state.queues, queue_json);
-  text += ",\"workers\":" + list(state.workers, worker_json);
+  text += ",\"workers\":" + list(state.workers, [&](const WorkerRow& row) { return worker_json(row, state.running); });
   text += ",\"locks\":" + list(state.locks, [](const LockRow& row) { return lock_json({row, std::nullopt}); });
   text += ",\"schedules\":" + list(state.schedules, [](const TopSchedule& one) { return schedule_json(one.row); });
   text += ",\"findings\":" + list(state.findings, [&](const Finding& finding) {

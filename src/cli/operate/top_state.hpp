@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "doctor/state.hpp"
 #include "runtime/runtime.hpp"
 #include "store/store.hpp"
 
@@ -31,6 +32,7 @@ struct TopState {
   std::vector<QueueRow> queues;
   std::map<std::string, double> finished;  // jobs a second, by queue, since the look before; none at the first
   std::vector<WorkerRow> workers;
+  RunningByOwner running;
   std::vector<LockRow> locks;  // that are held, or not available yet
   std::vector<TopSchedule> schedules;
   std::vector<Finding> findings;  // all, ok ones too

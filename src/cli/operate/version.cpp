@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/postgres/schema.hpp"
+#include "backends/redis/layout.hpp"
 #include "backends/sqlite/schema.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/operate/commands.hpp"
@@ -25,12 +26,13 @@ Result<int> run_version(Invocation& invocation) {
                                       {"compiler", kCompiler},
                                       {"sqlite", ::sqlite3_libversion()},
                                       {"schema", sqlite::kSchemaVersion},
-                                      {"postgres_schema", postgres::kSchemaVersion}}
+                                      {"postgres_schema", postgres::kSchemaVersion},
+                                      {"redis_layout", redis::kLayout}}
                    .dump());
   } else {
     print_line("fenceline " + std::string(kVersion) + " (" + kCompiler + ", SQLite " + ::sqlite3_libversion() +
                ", schema " + std::to_string(sqlite::kSchemaVersion) + "; PostgreSQL, schema " +
-               std::to_string(postgres::kSchemaVersion) + ")");
+               std::to_string(postgres::kSchemaVersion) + "; Redis, layout " + std::string(redis::kLayout) + ")");
   }
   return kExitOk;
 }

@@ -12,10 +12,13 @@
 namespace fenceline::cli {
 namespace {
 
-Json as_json(const WorkerRow& row) {
-  Json holding = Json::array();
-  for (const Holding& held : row.report.holding)
-    holding.push_back({{"job", to_string(held.id)}, {"fence", held.fence}});
+Json holdings_json(const std::vector<Holding>& holdings) {
+  Json list = Json::array();
+  for (const Holding& held : holdings) list.push_back({{"job", to_string(held.id)}, {"fence", held.fence}});
+  return list;
+}
+
+Json as_json(const WorkerRow& row, const RunningByOwner& running) {
   return {{"owner", row.report.owner},
           {"host", row.report.host},
           {"pid", row.report.pid},
@@ -28,7 +31,8 @@ Json as_json(const WorkerRow& row) {
           {"seen_at", format_time(row.seen_at)},
           {"order", to_string(row.order)},
           {"gone", is_gone(row)},
-          {"holding", holding}};
+          {"running", holdings_json(runs_of(row, running))},
+          {"holding", holdings_json(row.report.holding)}};
 }
 
 // A whole time stamp would be cut beside an owner: people get how long ago it was.
@@ -44,9 +48,34 @@ Cell order_cell(const WorkerRow& row) {
   return {std::string(to_string(row.order)), row.order == WorkerOrder::work ? Tone::plain : Tone::warning};
 }
 
-Table worker_table(const std::vector<WorkerRow>& rows) {
+Result<int> run_workers_list(Invocation& invocation) {
+  const auto store = invocation.open_store(false);
+  if (!store) return std::unexpected(store.error());
+  const Result<std::vector<WorkerRow>> rows = (*store)->workers(invocation.ns);
+  if (!rows) return std::unexpected(rows.error());
+  const Result<RunningByOwner> running = read_running(**store, invocation.ns);
+  if (!running) return std::unexpected(running.error());
+  if (!invocation.json) {
+    print_table(worker_table(*rows, *running));
+    return kExitOk;
+  }
+  Json workers = Json::array();
+  for (const WorkerRow& row : *rows) workers.push_back(as_json(row, *running));
+  print_line(Json{{"workers", workers}}.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return kExitOk;
+}
+
+}  // namespace
+
+const std::vector<Holding>& runs_of(const WorkerRow& row, const RunningByOwner& running) {
+  static const std::vector<Holding> none;
+  const auto found = running.find(row.report.owner);
+  return found == running.end() ? none : found->second;
+}
+
+Table worker_table(const std::vector<WorkerRow>& rows, const RunningByOwner& running) {
   Table table{{{.name = "owner", .whole = true},
-               {"host"},
+               {.name = "host", .spare = true},
                {"pid", false, true},
                {"version", true},
                {"queues"},
@@ -56,47 +85,31 @@ Table worker_table(const std::vector<WorkerRow>& rows) {
                {"started_at", true},
                {"seen_at"},
                {"order"},
-               {"held_then", false, true}},
+               {"running", false, true}},
               {}};
   for (const WorkerRow& row : rows) {
     const WorkerReport& report = row.report;
     table.rows.push_back({report.owner, report.host, std::to_string(report.pid), report.version, joined(report.queues),
                           report.stage, std::to_string(report.concurrency), format_duration(report.ttl),
                           format_time(row.started_at), seen(row), order_cell(row),
-                          std::to_string(report.holding.size())});
+                          std::to_string(runs_of(row, running).size())});
   }
   return table;
 }
 
-Result<int> run_workers_list(Invocation& invocation) {
-  const auto store = invocation.open_store(false);
-  if (!store) return std::unexpected(store.error());
-  const Result<std::vector<WorkerRow>> rows = (*store)->workers(invocation.ns);
-  if (!rows) return std::unexpected(rows.error());
-  if (!invocation.json) {
-    print_table(worker_table(*rows));
-    return kExitOk;
-  }
-  Json workers = Json::array();
-  for (const WorkerRow& row : *rows) workers.push_back(as_json(row));
-  print_line(Json{{"workers", workers}}.dump(-1, ' ', false, Json::error_handler_t::replace));
-  return kExitOk;
-}
-
-}  // namespace
-
-std::string worker_json(const WorkerRow& row) {
-  return as_json(row).dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string worker_json(const WorkerRow& row, const RunningByOwner& running) {
+  return as_json(row, running).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 CommandSpec workers_list_command() {
   return {.name = "workers list",
-          .summary = "List workers, when they were last seen and what they held",
+          .summary = "List workers, when they were last seen and how many jobs they run",
           .sections = {{"Columns",
                         {{"order",
                           "work, quiet or stop, as 'workers quiet', 'stop' and 'resume' set it; gone: not seen for "
                           "longer than its ttl"},
-                         {"held_then", "jobs that it had when last seen (every third of its ttl)"}}}},
+                         {"running", "jobs that it runs now, by the store: those with a live lease of this worker"},
+                         {"holding", "(--json) jobs that it reported when last seen (every third of its ttl)"}}}},
           .examples = {{"fenceline workers list", "all workers"},
                        {"fenceline workers list --json | jq '.workers[].pid'", "their processes"}},
           .run = run_workers_list};

@@ -16,7 +16,7 @@ namespace {
 constexpr int kPage = 1000;
 constexpr std::int64_t kRowsDefault = 1000;
 constexpr std::int64_t kRowsMost = 100'000;
-constexpr std::size_t kHintLongest = 60;
+constexpr std::size_t kHintLongest = 200;
 
 // "host:pid" of those who say that they work here.
 std::map<std::string, std::string> holders(Store& store, const std::string& ns) {
@@ -99,7 +99,7 @@ Result<Board> board_of(Store& store, const Invocation& invocation, const Pipelin
       const Result<JobsReply> page = store.jobs(request);
       if (!page) return std::unexpected(page.error());
       if (room <= 0) {
-        board.more = board.more || !page->jobs.empty();
+        board.more = board.more || !page->jobs.empty() || page->next;
         break;
       }
       if (auto ok = add_page(store, invocation, spec, page->jobs, board); !ok) return std::unexpected(ok.error());

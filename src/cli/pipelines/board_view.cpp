@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/frame/job_ids.hpp"
 #include "cli/frame/json.hpp"
 
 namespace fenceline::cli {
@@ -88,12 +89,18 @@ Table board_table(const Board& board) {
                {.name = "stage"},
                {.name = "state"},
                {.name = "holder", .spare = true},
-               {.name = "title", .spare = true},
-               {.name = "waits_for"}},
+               {.name = "title", .wraps = true},
+               {.name = "waits_for", .wraps = true}},
               {}};
-  for (const BoardRow* row : by_stage(board))
-    table.rows.push_back(
-        {row->id, row->stage, {row->state, tone_of(row->state)}, row->holder, row->title, row->waits_for});
+  for (const BoardRow* row : by_stage(board)) {
+    const std::optional<JobId> job = parse_uuid(row->id);  // else the number of an issue
+    table.rows.push_back({job ? id_cell(*job) : Cell(row->id),
+                          row->stage,
+                          {row->state, tone_of(row->state)},
+                          row->holder,
+                          row->title,
+                          row->waits_for});
+  }
   return table;
 }
 

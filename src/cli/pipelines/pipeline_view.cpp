@@ -162,7 +162,24 @@ const PipelineSpec* StageNames::of(const std::string& queue) const {
   return found == known_.end() ? nullptr : &found->second.spec;
 }
 
+JobState StageNames::shown_state(const std::string& queue, const std::string& stage, JobState state) const {
+  const PipelineSpec* const spec = of(queue);
+  if (spec == nullptr || spec->stages.empty() || is_finished(state)) return state;
+  const std::optional<Position> at = position_of(*spec, stage);
+  const bool waits = at && at->at_gate && spec->stages[at->stage].gate.kind == GateKind::approval;
+  return waits ? JobState::waiting : state;
+}
+
+bool StageNames::has_approvals(const std::optional<std::string>& queue) const {
+  return std::ranges::any_of(known_, [&](const auto& one) {
+    return (!queue || one.first == *queue) && std::ranges::any_of(one.second.spec.stages, [](const StageSpec& stage) {
+             return stage.gate.kind == GateKind::approval;
+           });
+  });
+}
+
 void StageNames::name(Job& job) const {
+  job.state = shown_state(job.queue, job.stage, job.state);
   const PipelineSpec* const spec = job.stage.empty() ? of(job.queue) : nullptr;
   if (spec != nullptr) job.stage = spec->first().name;
 }

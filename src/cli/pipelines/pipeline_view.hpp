@@ -32,12 +32,18 @@ struct FoundPipeline {
 };
 Result<FoundPipeline> find_pipeline(const Invocation& invocation, Store& store, const std::string& name);
 
-// Names the first stage of pipelines, which has no name in the store. What cannot be read is left as it is: a look at
-// jobs must not fail for it.
+// Jobs as people see them: the first stage of a pipeline, which has no name in the store, has its name, and an item
+// that waits for approval, which the store keeps ready for a worker to look at, is `waiting`. What cannot be read is
+// left as it is: a look at jobs must not fail for it.
 class StageNames {
  public:
   StageNames(Store& store, const std::string& ns);
+  explicit StageNames(KnownPipelines known) : known_(std::move(known)) {}
   void name(Job& job) const;
+  // What people see instead of the state of a job at this stage, as stored.
+  JobState shown_state(const std::string& queue, const std::string& stage, JobState state) const;
+  // Whether some stage of the queue, or of any, waits for approval.
+  bool has_approvals(const std::optional<std::string>& queue = std::nullopt) const;
   const PipelineSpec* of(const std::string& queue) const;
 
  private:

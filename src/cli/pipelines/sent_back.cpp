@@ -1,5 +1,9 @@
 #include "cli/pipelines/sent_back.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFolder = "FENCELINE_SENT_BACK";
+constexpr const char* kStages = "FENCELINE_SENT_BACK_TO";  // with blanks between them
 constexpr std::size_t kReasonBytesMax = 2000;
 
 std::string file_of(const std::string& folder, const std::string& job, const std::string& delivery) {
@@ -31,6 +36,15 @@ std::string read_all(const std::string& path) {
   return text.str();
 }
 
+// A cleaner of temporary files may have removed the folder while the worker ran: then it is made again, since the
+// worker looks for a file in it, not for the folder that it made.
+bool is_there_for_us_alone(const std::string& folder) {
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return false;
+  struct stat about {};
+  return ::lstat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() &&
+         (about.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SentBackFolder>> SentBackFolder::make(const std::vector<std::string>& stages) {
@@ -39,11 +53,8 @@ Result<std::unique_ptr<SentBackFolder>> SentBackFolder::make(const std::vector<s
   if (failed || ::mkdtemp(path.data()) == nullptr)
     return fail(Code::unavailable, "cannot create a folder for temporary files; check TMPDIR");
   std::unique_ptr<SentBackFolder> folder(new SentBackFolder(path));
-  std::ofstream out(path + "/stages");
-  for (const std::string& stage : stages) out << stage << '\n';
-  out.close();
-  if (!out) return fail(Code::unavailable, "cannot write to the folder for temporary files; check TMPDIR");
   ::setenv(kFolder, path.c_str(), 1);
+  ::setenv(kStages, joined(stages, " ").c_str(), 1);
   return folder;
 }
 
@@ -75,10 +86,10 @@ Result<void> ask_to_be_sent_back(const std::string& to, const std::string& reaso
                     "FENCELINE_SENT_BACK as 'fenceline work' sets them"));
   if (from_environment("FENCELINE_STAGE").value_or("").starts_with(tracker::kGatePrefix))
     return fail(Code::conflict, "a check decides by its exit status: 0 lets the item in, 65 sends it back");
-  std::istringstream stages(read_all(*folder + "/stages"));
+  std::istringstream stages(from_environment(kStages).value_or(""));
   std::string known;
   bool found = false;
-  for (std::string stage; std::getline(stages, stage);) {
+  for (std::string stage; stages >> stage;) {
     found = found || stage == to;
     known += (known.empty() ? "" : ", ") + stage;
   }
@@ -86,6 +97,9 @@ Result<void> ask_to_be_sent_back(const std::string& to, const std::string& reaso
     return fail(Code::conflict, "an item can be sent back from here to " +
                                     (known.empty() ? "no stage: this is the first" : known + " only") +
                                     "; to move it to the next stage, exit with 0");
+  if (!is_there_for_us_alone(*folder))
+    return fail(Code::unavailable, "the worker's folder " + printable(*folder) +
+                                       " cannot be made, or belongs to another user: the item is not sent back");
   const std::string path = file_of(*folder, *job, *delivery);
   std::ofstream out(path + ".new", std::ios::binary);
   out << to << '\n' << reason.substr(0, kReasonBytesMax);

@@ -16,7 +16,7 @@ namespace {
 using tracker::Ledger;
 using tracker::Protocol;
 
-constexpr std::size_t kTitleLongest = 60;
+constexpr std::size_t kTitleLongest = 300;
 
 std::string tracker_state_of(const Protocol& protocol, const Ledger& ledger) {
   if (ledger.place == tracker::kDone) return "done";

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "cli/frame/config.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/signals.hpp"
 #include "cli/frame/text.hpp"
@@ -131,6 +132,8 @@ Result<void> check_room(bench::Places& places, const BenchSizes& sizes) {
   return {};
 }
 
+constexpr int kPlotWidth = 80;  // where there is no terminal
+
 Result<int> run_bench(Invocation& invocation) {
   if (const std::string what = invocation.argument("WHAT"); !what.empty() && what != "locks")
     return std::unexpected(usage_error("'" + printable(what, 40) + "' cannot be measured; omit it, or use locks"));
@@ -192,9 +195,11 @@ Result<int> run_bench(Invocation& invocation) {
                           : bench.full() ? "full"
                                          : "normal",
                           results));
-  else print_bench_table(results);
+  else print_bench_tables(results);
+  if (invocation.has("--plot") && !invocation.json)
+    print("\n" + bench_plot(results, stdout_is_terminal() ? terminal_width() : kPlotWidth));
   if (report.first_failure) {
-    tell("fenceline: some measures failed; see FAILED in the report");
+    tell("fenceline: some measures failed; the report says why");
     return exit_code(*report.first_failure);
   }
   const bool missed = std::ranges::any_of(results, [](const BenchResult& result) {
@@ -218,6 +223,7 @@ CommandSpec bench_command() {
                       {"--done", "N", "number of done jobs in `kept`; default 1,000,000"},
                       {"--only", "NAME", "only this measure; may be given more than once", true},
                       {"--rounds", "N", "rounds of each comparison; default 7, and 5 for processes"},
+                      {"--plot", "", "also draw rates and latencies as bars"},
                       {"--check", "", "exit with 1 if a target is missed"},
                       {"--peer", "PROGRAM", "another queue to compare with; see bench/peers and script/bench"}},
           .sections =

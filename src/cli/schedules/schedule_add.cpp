@@ -5,6 +5,7 @@
 #include "cli/frame/schedule_settings.hpp"
 #include "cli/schedules/commands.hpp"
 #include "cli/schedules/schedule_view.hpp"
+#include "services/pipeline_book.hpp"
 #include "services/stage_store.hpp"
 
 namespace fenceline::cli {
@@ -24,6 +25,8 @@ Result<int> run_schedule_add(Invocation& invocation) {
   if (!act) return std::unexpected(act.error());
   const auto store = invocation.open_or_make_store();
   if (!store) return std::unexpected(store.error());
+  if (auto ok = check_stage_of_pipeline(store->stages(), invocation.ns, {spec->queue}, spec->stage); !ok)
+    return std::unexpected(ok.error());
   Result<std::string> stage = store->stages().stage_of_new_job(spec->queue, spec->stage);
   if (!stage) return std::unexpected(stage.error());
   spec->stage = std::move(*stage);
