@@ -44,7 +44,7 @@ void WorkCounts::count(const LogEvent& event, WallTime now) {
   } else if (event.name == "execution_ended") {
     running_.erase(field_text(event, "job"));
   } else if (event.name == "lease_lost") {
-    lost_ += 1;
+    if (field_text(event, "why") != "revoked") lost_ += 1;  // an operator's act is not a loss
   } else if (event.name == "stale_write_refused") {
     refused_ += 1;
   } else if (event.name == "job_dead") {
