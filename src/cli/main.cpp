@@ -89,7 +89,11 @@ int run(const std::vector<std::string>& words) {
   switch (parsed->wish) {
     case Parsed::Wish::run: return run_command(*parsed->command, parsed->invocation);
     case Parsed::Wish::overview: print(overview_text()); return closed(kExitUsage);
-    case Parsed::Wish::help: print(help_text(commands, *parsed)); return closed(kExitOk);
+    case Parsed::Wish::help: {
+      const std::string text = help_text(commands, *parsed);
+      print(stdout_is_terminal() && colour_allowed() ? with_bold_headings(text) : text);
+      return closed(kExitOk);
+    }
   }
   return kExitBug;
 }

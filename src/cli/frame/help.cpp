@@ -15,6 +15,7 @@ constexpr std::size_t kLine = 80;
 constexpr std::size_t kLeftMost = 27;  // longer names get their own line
 constexpr std::size_t kOverviewLeftMost = 52;
 constexpr std::size_t kGroupExamplesMost = 4;
+constexpr std::string_view kUsage = "Usage:";
 
 std::string two_columns(const Rows& rows, std::size_t left_most = kLeftMost) {
   std::size_t width = 0;
@@ -118,6 +119,21 @@ const std::vector<HelpTopic>& help_topics() {
       {"exit-codes", "Exit codes", [] { return "Exit codes:\n" + two_columns(exit_code_rows()); }},
   };
   return topics;
+}
+
+std::string with_bold_headings(const std::string& help) {
+  std::string out;
+  for (std::size_t at = 0; at < help.size();) {
+    const std::size_t end = std::min(help.find('\n', at), help.size());
+    const std::string line = help.substr(at, end - at);
+    const bool is_usage = line.starts_with(kUsage);
+    const bool is_heading = !line.starts_with(' ') && line.ends_with(':');
+    if (is_usage) out += "\x1b[1m" + std::string(kUsage) + "\x1b[0m" + line.substr(kUsage.size());
+    else out += is_heading ? "\x1b[1m" + line + "\x1b[0m" : line;
+    if (end < help.size()) out += '\n';
+    at = end + 1;
+  }
+  return out;
 }
 
 HelpRows environment_rows() {

@@ -26,6 +26,9 @@ struct HelpTopic {
 };
 const std::vector<HelpTopic>& help_topics();
 
+// The same text for a terminal with colours: headings ("Jobs:", "Usage:") are bold.
+std::string with_bold_headings(const std::string& help);
+
 // What help and the manual page both list: a word, and what it means.
 using HelpRows = std::vector<std::pair<std::string, std::string>>;
 HelpRows environment_rows();

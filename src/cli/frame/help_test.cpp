@@ -67,6 +67,12 @@ TEST(Help, EveryCommandAndEveryGroupHasExamples) {
   }
 }
 
+TEST(Help, HeadingsAreBoldAtATerminalAndNothingElseChanges) {
+  EXPECT_EQ(with_bold_headings("Usage: fenceline x\n\nOptions:\n  --a  b:\n"),
+            "\x1b[1mUsage:\x1b[0m fenceline x\n\n\x1b[1mOptions:\x1b[0m\n  --a  b:\n");
+  EXPECT_EQ(with_bold_headings("plain"), "plain");
+}
+
 TEST(Help, LosesNoWordWhenItBreaksALine) {
   const CommandSpec command{
       .name = "x", .summary = "s", .options = {{"--long", "V", std::string(50, 'a') + " " + std::string(50, 'b')}}};
