@@ -58,7 +58,7 @@ Error error_of(const ServerError& error, std::string_view shown_url) {
   if (state == "3D000") return {Code::not_found, at + ": " + said + "; create it with createdb"};
   if (is_one_of(state, {"22021", "22P05"}))
     return {Code::invalid, "a text contains a NUL byte or is not valid UTF-8, which this store cannot keep"};
-  if (is_one_of(state, {"3F000", "42P01", "42883"}))
+  if (is_one_of(state, {"3F000", "42P01", "42703", "42883"}))
     return {Code::not_found, at + " is not set up for this version (" + said + "); run: fenceline migrate"};
   if (state == "25006") return {Code::refused, at + " is read-only, perhaps a standby; name the primary"};
   if (state.starts_with("58") || state.starts_with("XX")) return {Code::broken, at + " failed: " + said};

@@ -46,7 +46,7 @@ TEST(PostgresErrors, EachStateHasItsCode) {
   EXPECT_EQ(code_of_state("22P05"), Code::invalid);
   EXPECT_EQ(code_of_state("3D000"), Code::not_found);
   EXPECT_EQ(code_of_state("XX001"), Code::broken);
-  for (const char* state : {"3F000", "42P01", "42883"}) {
+  for (const char* state : {"3F000", "42P01", "42703", "42883"}) {
     EXPECT_EQ(code_of_state(state), Code::not_found);
     EXPECT_NE(error_of({state, "", ""}, kUrl).message.find("fenceline migrate"), std::string::npos);
   }

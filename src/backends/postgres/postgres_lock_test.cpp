@@ -382,6 +382,28 @@ TEST_F(PostgresLocks, AStoreFromBeforeThereWereLocksIsMigrated) {
   }
 }
 
+TEST_F(PostgresLocks, AStoreFromBeforeLeasesKnewTheirTtlIsMigrated) {
+  pair(*store_, "a");
+  schema_.run(
+      "alter table job drop column ttl; alter table claim drop column read_at; alter table slot drop column ttl; "
+      "alter table lock drop column ttl, drop column hold, drop column read_at; alter table lock_sharer drop column "
+      "ttl; update meta set value = '" +
+      postgres::tables_before("17_lease_tables.sql") +
+      "' where key = 'tables'; update meta set value = 'older' where key = 'functions'; update meta set value = "
+      "(select string_agg(line, E'\n' order by line collate \"C\") from regexp_split_to_table(value, E'\n') as line "
+      "where line !~ '^(column [a-z_]+[.](ttl|hold|read_at)|index (claim|slot)_read_at) ') where key = 'objects'");
+  EXPECT_EQ(code_of(opened(schema_.url())->acquire(asking({"a"}))), Code::not_found);
+  const auto migrated =
+      must(PostgresStore::open(runtime_, Log(null_log_sink()), {.url = schema_.url(), .mends = true}));
+  EXPECT_EQ(must(migrated->acquire(asking({"a"}))).grants.size(), 1u);
+  EXPECT_EQ(number("select ttl from " + ours("lock")), 30'000'000);
+  for (const Finding& finding : must(migrated->examine())) {
+    if (finding.name == "schema") {
+      EXPECT_EQ(finding.status, FindingStatus::ok) << finding.detail;
+    }
+  }
+}
+
 // The clock was set back an hour after the release: what nobody holds waits for nobody.
 TEST_F(PostgresLocks, WhatWasReleasedIsFreeAlsoForAClockThatWasSetBack) {
   const Fence before = pair(*store_, "one");
