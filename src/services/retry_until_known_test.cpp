@@ -85,7 +85,7 @@ TEST_F(RetryUntilKnown, FullAfterADoubtDoesNotSayThatNothingChanged) {
   EXPECT_EQ(last_of({kDoubt, full, full, full, full, full}), Code::in_doubt);
   EXPECT_EQ(calls_, 6U);
   EXPECT_EQ(jobs(), 1U) << "the first try had landed";
-  EXPECT_NE(reply_.error().message.find("as written down; an earlier try was not answered"), std::string::npos)
+  EXPECT_NE(reply_.error().message.find("as written down; an earlier attempt got no reply"), std::string::npos)
       << reply_.error().message;
 }
 

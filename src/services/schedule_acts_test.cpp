@@ -312,7 +312,7 @@ TEST_F(ScheduleActsTest, S2_WhatCannotBeReadHereCanBeStoppedAndMended) {
   EXPECT_EQ(last_reason(), "because");
   for (const Error& error : {acts.rewind("s", kBegin, kAct).error(), acts.run("s", kAct).error()}) {
     EXPECT_EQ(error.code, Code::invalid);
-    EXPECT_NE(error.message.find("newer than this fenceline knows; update it; this program cannot read it, so "),
+    EXPECT_NE(error.message.find("newer than this program knows; update fenceline; this program cannot read it, so "),
               std::string::npos)
         << error.message;
   }
