@@ -16,7 +16,7 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr int kLineMost = 80;  // columns, however wide the terminal
+constexpr int kLineMost = 80;  // columns; a narrower terminal wraps the line
 constexpr Duration kLongFor = std::chrono::seconds{2};
 constexpr Duration kLiveEvery = std::chrono::seconds{1};
 constexpr const char* kForcedEnd = "\r\x1b[J";  // takes the last line away
@@ -91,8 +91,7 @@ void TerminalLog::write(const LogEvent& event) {
   const int width = stderr_width();
   const std::optional<EventLine> line = least_ == Level::debug ? std::nullopt : line_of(event);
   std::string text;
-  if (event.level >= least_ && line && !line->hidden)
-    text = render_line(*line, now, std::min(width, kLineMost), colour_) + "\n";
+  if (event.level >= least_ && line && !line->hidden) text = render_line(*line, now, kLineMost, colour_) + "\n";
   else if (event.level >= least_ && !line) text = format_log_text(event, now) + "\n";
   const std::lock_guard lock(mutex_);
   counts_.count(event, now);
@@ -128,7 +127,7 @@ void TerminalLog::redraw(bool over) {
   const std::lock_guard lock(mutex_);
   std::string bytes;
   for (const WorkCounts::Started& one : counts_.newly_long(now))
-    bytes += line_.above(render_line(one.line, one.at, std::min(width, kLineMost), colour_) + "\n", width);
+    bytes += line_.above(render_line(one.line, one.at, kLineMost, colour_) + "\n", width);
   bytes += line_.show(over ? "" : counts_.text(), width);
   if (over) live_ = false;
   write_to_terminal(bytes);
