@@ -59,6 +59,14 @@ struct StageGate {
   bool operator==(const StageGate&) const = default;
 };
 
+// What the handler of a stage gets: on stdin, or as the job's payload.
+enum class StageInput {
+  payload,   // what was enqueued
+  previous,  // the output of the stage before; empty if that stage did not run (a person moved the item past it)
+};
+std::string_view to_string(StageInput input);
+inline constexpr std::size_t kHandedOnBytesMax = 8 << 10;  // of an output that is handed on; UTF-8
+
 struct StageSpec {
   std::string name;     // as a queue's name, without ':'
   Duration ttl{0};      // of a worker's leases there; 0: the worker's own
@@ -68,6 +76,7 @@ struct StageSpec {
   StageGate gate = {};  // the first stage has none
   std::optional<std::vector<std::string>> moves =
       {};  // where a person may move an item from here; none: any earlier stage, and the next one
+  StageInput input = StageInput::payload;  // `previous` is not possible for the first stage
 
   bool operator==(const StageSpec&) const = default;
 };
@@ -153,6 +162,7 @@ struct ItemRecord {
   std::optional<WallTime> due =
       {};                 // of one that was put on hold before its time: not to run sooner when it is released
   Fence moved_under = 0;  // of the delivery that last moved it
+  std::map<std::string, std::string> outputs = {};  // by stage: what its last accepted run hands to the next stage
 
   bool operator==(const ItemRecord&) const = default;
 };

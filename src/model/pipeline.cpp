@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kGateEnds{"hold", "reject", "approve"};
 constexpr std::array<std::string_view, 3> kGateKinds{"automatic", "approval", "check"};
+constexpr std::array<std::string_view, 2> kStageInputs{"payload", "previous"};
 constexpr std::string_view kGatePrefix = "gate:";
 
 constexpr DurationRange kWithinRange{std::chrono::seconds{1}, kDelayRange.most};
@@ -83,6 +84,9 @@ Result<void> check_stage(const PipelineSpec& spec, const StageSpec& stage) {
       return fail(Code::invalid, of + ": moves names '" + to + "', which is not a stage of this pipeline");
     if (to == stage.name) return fail(Code::invalid, of + ": moves lists the stage itself");
   }
+  if (stage.input == StageInput::previous && &stage == &spec.first())
+    return fail(Code::invalid,
+                of + " is the first stage, so there is no output before it; leave out input = \"previous\"");
   if (stage.gate.kind == GateKind::automatic) return {};
   if (&stage == &spec.first())
     return fail(Code::invalid, of + " is the first one and has a gate, but items are in it as soon as they are "
@@ -110,6 +114,12 @@ std::string_view to_string(GateEnd end) { return kGateEnds[static_cast<std::size
 std::optional<GateEnd> parse_gate_end(std::string_view text) { return value_of<GateEnd>(kGateEnds, text); }
 std::string_view to_string(GateKind kind) { return kGateKinds[static_cast<std::size_t>(kind)]; }
 std::optional<GateKind> parse_gate_kind(std::string_view text) { return value_of<GateKind>(kGateKinds, text); }
+std::string_view to_string(StageInput input) { return kStageInputs[static_cast<std::size_t>(input)]; }
+std::optional<StageInput> parse_stage_input(std::string_view text) { return value_of<StageInput>(kStageInputs, text); }
+
+bool hands_on(const PipelineSpec& spec, std::size_t stage) {
+  return stage + 1 < spec.stages.size() && spec.stages[stage + 1].input == StageInput::previous;
+}
 
 std::optional<std::size_t> PipelineSpec::find(std::string_view stage) const {
   const auto found = std::ranges::find(stages, stage, &StageSpec::name);

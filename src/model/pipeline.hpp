@@ -20,6 +20,9 @@ namespace fenceline {
 
 std::optional<GateEnd> parse_gate_end(std::string_view text);
 std::optional<GateKind> parse_gate_kind(std::string_view text);
+std::optional<StageInput> parse_stage_input(std::string_view text);
+// Whether the output of this stage is handed to the next one.
+bool hands_on(const PipelineSpec& spec, std::size_t stage);
 
 inline constexpr Duration kCheckTimeout =
     std::chrono::minutes{10};  // one that takes longer is stopped, and tried again

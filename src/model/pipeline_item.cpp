@@ -113,6 +113,28 @@ ItemStep advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, Wa
   return step;
 }
 
+Result<ItemStep> advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, const std::string& output,
+                          WallTime now) {
+  ItemStep step = advanced(spec, item, fence, now);
+  const std::size_t stage = position_of(spec, item.stage)->stage;
+  step.record.outputs.erase(spec.stages[stage].name);
+  if (!hands_on(spec, stage)) return step;
+  const std::string what = "stage " + spec.stages[stage + 1].name + " takes the output of " + spec.stages[stage].name;
+  if (output.size() > kHandedOnBytesMax)
+    return fail(Code::invalid, what + ", and this output has " + std::to_string(output.size()) + " bytes of at most " +
+                                   std::to_string(kHandedOnBytesMax) + "; write a file and print its name");
+  if (!is_valid_utf8(output)) return fail(Code::invalid, what + ", and this output is not text in UTF-8");
+  step.record.outputs[spec.stages[stage].name] = output;
+  return step;
+}
+
+std::optional<std::string> input_of(const PipelineSpec& spec, const ItemNow& item) {
+  const std::optional<Position> at = position_of(spec, item.stage);
+  if (!at || at->at_gate || at->stage == 0 || spec.stages[at->stage].input != StageInput::previous) return std::nullopt;
+  const auto output = item.record.outputs.find(spec.stages[at->stage - 1].name);
+  return output == item.record.outputs.end() ? std::string() : output->second;
+}
+
 ItemStep stranded(const ItemNow& item, Fence fence, WallTime now) {
   ItemNow held_item = item;
   held_item.record.moved_under = fence;

@@ -43,6 +43,11 @@ struct ItemStep {
 
 // Its work at a stage that is not the last one is done: the next stage, or its gate (P1). Held, it waits there.
 ItemStep advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, WallTime now);
+// The same, with what its work handed on. Errors: invalid (it cannot be handed on: too large, or not UTF-8).
+Result<ItemStep> advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, const std::string& output,
+                          WallTime now);
+// What a handler of the stage gets in place of the payload; none: the payload.
+std::optional<std::string> input_of(const PipelineSpec& spec, const ItemNow& item);
 // What is at no stage of the pipeline any more is held where it is.
 ItemStep stranded(const ItemNow& item, Fence fence, WallTime now);
 // What came to a stage, or to none of them, by no way that the pipeline has is held there.

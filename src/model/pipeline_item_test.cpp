@@ -54,7 +54,8 @@ TEST(PipelineItem, RecordAsTextAndBackIsTheSame) {
                     .returned = ItemReturn{"publish", "review", {"cy", kItemNow, "a \"typo\""}},
                     .hold = ItemWord{"ana", kItemNow, "ask legal"},
                     .due = kItemNow + 7h,
-                    .moved_under = 99};
+                    .moved_under = 99,
+                    .outputs = {{"ready", "a \"draft\"\n"}, {"review", ""}}};
   EXPECT_EQ(parse_record(record_text(record)), record);
   EXPECT_EQ(parse_record(record_text({})), ItemRecord{});
   EXPECT_EQ(parse_record(""), ItemRecord{});

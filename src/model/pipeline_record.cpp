@@ -47,6 +47,7 @@ std::string record_text(const ItemRecord& record) {
            {"hold", record.hold ? word_json(*record.hold) : Json(nullptr)},
            {"moved_under", record.moved_under}};
   if (record.due) out["due"] = record.due->time_since_epoch().count();
+  if (!record.outputs.empty()) out["outputs"] = record.outputs;
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -69,6 +70,12 @@ Result<ItemRecord> parse_record(std::string_view text) {
   if (const Json hold = members.maybe_object("hold"); hold.is_object()) record.hold = word_from(hold, members);
   record.moved_under = members.number("moved_under");
   if (object.contains("due")) record.due = members.at("due");  // records from before there was one do not have it
+  if (object.contains("outputs")) {
+    const Json outputs = members.maybe_object("outputs");
+    Members texts(outputs);
+    for (const auto& [stage, output] : outputs.items()) record.outputs.emplace(stage, texts.text(stage.c_str()));
+    members.also(texts);
+  }
   if (!members.wrong().empty())
     return fail(Code::invalid,
                 "this is not an item's record: '" + members.wrong() + "' is missing or has the wrong type");

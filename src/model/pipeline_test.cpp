@@ -27,6 +27,7 @@ TEST(Pipeline, AsTextAndBackIsTheSame) {
   spec.stages[0].moves = std::vector<std::string>{"publish"};
   spec.stages[1].attempts = 3;
   spec.stages[1].concurrency = 2;
+  spec.stages[1].input = StageInput::previous;
   spec.stages[1].gate = {.kind = GateKind::check, .command = {"./ok.sh", "a b"}, .every = 5s};
   const Result<PipelineSpec> back = parse_pipeline(pipeline_text(spec));
   ASSERT_TRUE(back) << back.error().message;
@@ -61,6 +62,8 @@ TEST(Pipeline, WhatCannotBeSaysWhy) {
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].name = std::string(61, 'x'); }).find("60 bytes"),
             std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[0].gate.kind = GateKind::approval; }).find("first one"),
+            std::string::npos);
+  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[0].input = StageInput::previous; }).find("first stage"),
             std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.count = 2; }).find("only 1 may"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.by = {"ana", "ana"}; }).find("twice"), std::string::npos);

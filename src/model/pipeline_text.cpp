@@ -11,19 +11,21 @@ constexpr int kPipelineVersion = 1;
 
 Json stage_json(const StageSpec& stage) {
   const StageGate& gate = stage.gate;
-  return {{"name", stage.name},
-          {"ttl", stage.ttl.count()},
-          {"timeout", stage.timeout.count()},
-          {"attempts", stage.attempts},
-          {"concurrency", stage.concurrency},
-          {"moves", stage.moves ? Json(*stage.moves) : Json(nullptr)},
-          {"gate", to_string(gate.kind)},
-          {"count", gate.count},
-          {"by", gate.by},
-          {"within", gate.within.count()},
-          {"then", to_string(gate.then)},
-          {"command", gate.command},
-          {"every", gate.every.count()}};
+  Json out{{"name", stage.name},
+           {"ttl", stage.ttl.count()},
+           {"timeout", stage.timeout.count()},
+           {"attempts", stage.attempts},
+           {"concurrency", stage.concurrency},
+           {"moves", stage.moves ? Json(*stage.moves) : Json(nullptr)},
+           {"gate", to_string(gate.kind)},
+           {"count", gate.count},
+           {"by", gate.by},
+           {"within", gate.within.count()},
+           {"then", to_string(gate.then)},
+           {"command", gate.command},
+           {"every", gate.every.count()}};
+  if (stage.input != StageInput::payload) out["input"] = to_string(stage.input);
+  return out;
 }
 
 StageSpec stage_from(const Json& object, Members& whole) {
@@ -42,6 +44,7 @@ StageSpec stage_from(const Json& object, Members& whole) {
   stage.gate.then = members.word("then", parse_gate_end);
   stage.gate.command = members.texts("command");
   stage.gate.every = members.duration("every");
+  if (object.contains("input")) stage.input = members.word("input", parse_stage_input);
   whole.also(members);
   return stage;
 }

@@ -31,10 +31,19 @@ std::string error_text(std::string what, std::string_view said) {
 }  // namespace
 
 const std::vector<std::string>& command_variables() {
-  static const std::vector<std::string> names{"FENCELINE_JOB",          "FENCELINE_FENCE",     "FENCELINE_GROUP",
-                                              "FENCELINE_QUEUE",        "FENCELINE_STAGE",     "FENCELINE_DELIVERY",
-                                              "FENCELINE_STORE",        "FENCELINE_NAMESPACE", "FENCELINE_SENT_BACK",
-                                              "FENCELINE_SENT_BACK_TO", "TRACEPARENT",         "PATH"};
+  static const std::vector<std::string> names{"FENCELINE_JOB",
+                                              "FENCELINE_KEY",
+                                              "FENCELINE_FENCE",
+                                              "FENCELINE_GROUP",
+                                              "FENCELINE_QUEUE",
+                                              "FENCELINE_STAGE",
+                                              "FENCELINE_DELIVERY",
+                                              "FENCELINE_STORE",
+                                              "FENCELINE_NAMESPACE",
+                                              "FENCELINE_SENT_BACK",
+                                              "FENCELINE_SENT_BACK_TO",
+                                              "TRACEPARENT",
+                                              "PATH"};
   return names;
 }
 
@@ -76,11 +85,15 @@ Result<std::unique_ptr<GuardedCommand>> CommandHandler::start(const Run& run, co
   if (options_.clean_env) guarded.guardian.push_back("--clean-env");
   guarded.guardian.push_back("--");
   guarded.guardian.insert(guarded.guardian.end(), words.begin(), words.end());
-  std::vector<std::pair<std::string, std::string>> about_the_job{
-      {"FENCELINE_JOB", to_string(job.id)},    {"FENCELINE_FENCE", std::to_string(job.fence)},
-      {"FENCELINE_GROUP", job.group},          {"FENCELINE_QUEUE", job.queue},
-      {"FENCELINE_STAGE", job.stage},          {"FENCELINE_DELIVERY", std::to_string(job.deliveries)},
-      {"FENCELINE_STORE", options_.store_url}, {"FENCELINE_NAMESPACE", options_.ns}};
+  std::vector<std::pair<std::string, std::string>> about_the_job{{"FENCELINE_JOB", to_string(job.id)},
+                                                                 {"FENCELINE_FENCE", std::to_string(job.fence)},
+                                                                 {"FENCELINE_GROUP", job.group},
+                                                                 {"FENCELINE_KEY", job.key},
+                                                                 {"FENCELINE_QUEUE", job.queue},
+                                                                 {"FENCELINE_STAGE", job.stage},
+                                                                 {"FENCELINE_DELIVERY", std::to_string(job.deliveries)},
+                                                                 {"FENCELINE_STORE", options_.store_url},
+                                                                 {"FENCELINE_NAMESPACE", options_.ns}};
   // A lock that the worker itself runs under is not this job's.
   for (const char* name : {"FENCELINE_LOCK", "FENCELINE_LOCKS", "FENCELINE_JOB_FENCE"}) {
     if (std::getenv(name) != nullptr) about_the_job.emplace_back(name, "");

@@ -63,7 +63,21 @@ StageOutcome stage_outcome(const PipelineSpec& spec, const Item& item, const Ite
   if (at && outcome.kind == OutcomeKind::failed) return failed(spec.stages[at->stage], item, now_item, settlement, now);
   if (outcome.kind != OutcomeKind::done) return made;
   if (!at) made.step = stranded(now_item, settlement.fence, now);
-  else if (at->stage + 1 < spec.stages.size()) made.step = advanced(spec, now_item, settlement.fence, now);
+  if (!at || at->stage + 1 == spec.stages.size()) return made;
+  Result<ItemStep> step = advanced(spec, now_item, settlement.fence, outcome.result, now);
+  if (step && record_text(step->record).size() > kItemBytesMax)
+    step = fail(Code::invalid,
+                "the outputs that the stages of this item hand on are too large together; write files "
+                "and print their names");
+  if (!step) {  // another try would end in the same way
+    made.plain = {.kind = OutcomeKind::dead,
+                  .result = {},
+                  .error = step.error().message,
+                  .retry_in = {},
+                  .exit_status = outcome.exit_status};
+    return made;
+  }
+  made.step = std::move(*step);
   return made;
 }
 

@@ -1,6 +1,7 @@
 #include "services/stage_store.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -64,9 +65,10 @@ Error in_doubt(const Error& error) {
   return {Code::in_doubt, without_verdict(error.message)};
 }
 
-void as_its_stage_says(const PipelineSpec& spec, Job& job) {
+void as_its_stage_says(const PipelineSpec& spec, const ItemNow& item, Job& job) {
   const std::optional<Position> at = position_of(spec, job.stage);
   if (!at) return;
+  if (std::optional<std::string> input = input_of(spec, item)) job.payload = std::move(*input);
   const StageSpec& stage = spec.stages[at->stage];
   job.stage = stage.name;
   if (at->at_gate) {
@@ -158,6 +160,7 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
   const Result<ItemsReply> read = inner_.items({.ns = request.ns, .ids = {unsure.begin(), unsure.end()}});
   if (!read) return std::unexpected(read.error());
   std::set<JobId> kept_back = std::move(unsure);  // but for what is still ours
+  std::map<JobId, ItemNow> now_items;
   SettleRequest back{.ns = request.ns, .owner = request.owner, .settlements = {}};
   ChangeItemsRequest change{
       .ns = request.ns, .owner = "", .request = fresh_id(runtime_), .changes = {}, .act = kByWorker};
@@ -174,7 +177,10 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
       continue;
     }
     const std::optional<ItemStep> step = not_to_run(known.at(item.job.queue).spec, item, *now_item, read->now);
-    if (!step) continue;
+    if (!step) {
+      now_items.emplace(item.job.id, *now_item);
+      continue;
+    }
     back.settlements.push_back({item.job.id, item.job.fence, {.kind = OutcomeKind::given_back}});
     change.changes.push_back(change_of(item, *step));
     change.changes.back().only = JobState::ready;
@@ -190,7 +196,7 @@ Result<void> StageStore::keep_what_may_run(const ClaimRequest& request, const Kn
   std::erase_if(reply.jobs, [&](const ClaimedJob& claimed) { return kept_back.contains(claimed.job.id); });
   for (ClaimedJob& claimed : reply.jobs) {
     const auto found = known.find(claimed.job.queue);
-    if (found != known.end()) as_its_stage_says(found->second.spec, claimed.job);
+    if (found != known.end()) as_its_stage_says(found->second.spec, now_items.at(claimed.job.id), claimed.job);
   }
   return {};
 }

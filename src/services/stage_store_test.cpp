@@ -275,6 +275,63 @@ TEST_F(StageStoreTest, AnEditIsInForceForTheNextOutcome) {
   EXPECT_EQ(job(id).stage, "gate:review");
 }
 
+PipelineSpec handing_on() {
+  PipelineSpec spec = docs_pipeline();
+  for (const std::size_t stage : {1U, 2U}) spec.stages[stage].input = StageInput::previous;
+  return spec;
+}
+
+TEST_F(StageStoreTest, AStageWithInputPreviousGetsTheOutputOfTheStageBefore) {
+  apply(handing_on());
+  const JobId id = enqueue();
+  const Job first = claim("ready").at(0);
+  EXPECT_EQ(first.payload, job(id).payload);
+  settle(first, {.result = "a draft\n"});
+  const Job second = claim("review").at(0);
+  EXPECT_EQ(second.payload, "a draft\n");
+  EXPECT_EQ(job(id).payload, first.payload) << "the job keeps its own";
+  settle(second, {.result = "reviewed"});
+  must(acts.approve(id, {}, ana));
+  const Job third = claim("publish").at(0);
+  EXPECT_EQ(third.payload, "reviewed") << "through the entry condition";
+  must(acts.reject(id, "", {.actor = "ana", .reason = "once more"}));
+  clock.advance(31s);
+  EXPECT_EQ(claim("review").at(0).payload, "a draft\n") << "of its own predecessor, wherever it comes from";
+}
+
+TEST_F(StageStoreTest, TheOutputOfTheLastAcceptedRunIsHandedOn) {
+  apply(handing_on());
+  const JobId id = enqueue();
+  const Job lost = claim("ready").at(0);
+  clock.advance(31s);
+  const Job taken = claim("ready", "other").at(0);
+  ASSERT_EQ(settle(lost, {.result = "late"}).refused.size(), 1U);
+  settle(taken, {.result = "in time"}, "other");
+  EXPECT_EQ(claim("review").at(0).payload, "in time");
+  EXPECT_EQ(record(id).outputs, (std::map<std::string, std::string>{{"ready", "in time"}}));
+}
+
+TEST_F(StageStoreTest, AnItemThatSkippedTheStageBeforeGetsEmptyInput) {
+  apply(handing_on());
+  const JobId id = enqueue();
+  must(acts.move(id, "review", ana));
+  EXPECT_EQ(claim("review").at(0).payload, "");
+}
+
+TEST_F(StageStoreTest, AnOutputThatCannotBeHandedOnEndsInTheDeadLetters) {
+  apply(handing_on());
+  const JobId large = enqueue();
+  settle(claim("ready").at(0), {.result = std::string(kHandedOnBytesMax + 1, 'x')});
+  EXPECT_EQ(job(large).state, JobState::dead);
+  EXPECT_NE(job(large).error.find("8192"), std::string::npos) << job(large).error;
+  const JobId bytes = enqueue();
+  settle(claim("ready").at(0), {.result = "\xff"});
+  EXPECT_EQ(job(bytes).state, JobState::dead);
+  const JobId most = enqueue();
+  settle(claim("ready").at(0), {.result = std::string(kHandedOnBytesMax, '\1')});  // six bytes each in JSON
+  EXPECT_EQ(job(most).stage, "review");
+}
+
 TEST_F(StageStoreTest, JobsOfOtherQueuesPassThrough) {
   const JobId id = enqueue("mail");
   const Job held = claim("", "w", "mail").at(0);

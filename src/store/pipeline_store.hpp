@@ -23,7 +23,7 @@
 namespace fenceline {
 
 inline constexpr std::size_t kPipelineBytesMax = 64 << 10;  // of a spec
-inline constexpr std::size_t kItemBytesMax = 16 << 10;      // of a record
+inline constexpr std::size_t kItemBytesMax = 128 << 10;     // of a record, with the outputs that stages hand on
 inline constexpr int kPipelinesMax = 1000;                  // in a namespace
 inline constexpr int kItemsAtOnceMax = 1000;                // in one request
 

@@ -16,10 +16,10 @@
 namespace fenceline::cli {
 namespace {
 
-constexpr DurationRange kAny{Duration{0},
-                             std::chrono::days{366}};  // what is possible says check_pipeline, in its own words
+constexpr DurationRange kAny{Duration{0}, std::chrono::days{366}};  // check_pipeline() has the limits of each
+constexpr std::size_t kLabelBytesMax = 50;                          // as GitHub has it
 
-// Reads one table after another; the first error ends it.
+// Reads one table after another, up to the first error.
 class PipelineFile {
  public:
   explicit PipelineFile(const std::string& path) : path_(printable(path, 200)) {}
@@ -110,7 +110,7 @@ class PipelineFile {
     return {};
   }
 
-  // A table of the file that must be one.
+  // Null: there is no such key.
   Result<const toml::table*> table_of(const toml::table& file, const char* key, const std::string& remedy) const {
     const toml::node* const node = file.get(key);
     if (node == nullptr) return nullptr;
@@ -166,13 +166,29 @@ class PipelineFile {
     const Result<const toml::table*> claim = table_of(**tracker, "claim", "write claim = { label = false }");
     if (!claim) return std::unexpected(claim.error());
     if (*claim == nullptr) return {};
-    if (auto ok = only(**claim, prefix + "claim.", {"label"}); !ok) return ok;
-    return flag(**claim, prefix + "claim.", "label", trust.claim_label);
+    const std::string inner = prefix + "claim.";
+    if (auto ok = only(**claim, inner, {"label", "claimed", "in_progress"}); !ok) return ok;
+    if (auto ok = flag(**claim, inner, "label", trust.claim_label); !ok) return ok;
+    if (auto ok = label(**claim, inner, "claimed", trust.claimed); !ok) return ok;
+    return label(**claim, inner, "in_progress", trust.in_progress);
+  }
+
+  // The name of a label or status, as people see it.
+  Result<void> label(const toml::table& table, const std::string& prefix, const char* key, std::string& out) const {
+    if (auto ok = text(table, prefix, key, out); !ok || table.get(key) == nullptr) return ok;
+    const bool printable_only =
+        std::ranges::none_of(out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == ','; });
+    if (out.empty() || out.size() > kLabelBytesMax || !printable_only || out.front() == ' ' || out.back() == ' ')
+      return std::unexpected(
+          bad(table.get(key)->source(), prefix + key + " must be a label of 1 to " + std::to_string(kLabelBytesMax) +
+                                            " bytes, without commas, control characters or spaces at its ends"));
+    return {};
   }
 
   Result<void> read_stage(const toml::table& table, StageSpec& stage) const {
     const std::string prefix = "stage." + stage.name + ".";
-    if (auto ok = only(table, prefix, {"ttl", "timeout", "attempts", "concurrency", "gate", "moves"}); !ok) return ok;
+    if (auto ok = only(table, prefix, {"ttl", "timeout", "attempts", "concurrency", "gate", "moves", "input"}); !ok)
+      return ok;
     if (auto ok = duration(table, prefix, "ttl", stage.ttl); !ok) return ok;
     if (auto ok = duration(table, prefix, "timeout", stage.timeout); !ok) return ok;
     if (auto ok = number(table, prefix, "attempts", 1, stage.attempts); !ok) return ok;
@@ -180,6 +196,14 @@ class PipelineFile {
     if (table.contains("moves")) {
       stage.moves.emplace();
       if (auto ok = texts(table, prefix, "moves", *stage.moves); !ok) return ok;
+    }
+    if (table.contains("input")) {
+      std::string written;
+      if (auto ok = text(table, prefix, "input", written); !ok) return ok;
+      const std::optional<StageInput> input = parse_stage_input(written);
+      if (!input)
+        return std::unexpected(bad(table.get("input")->source(), prefix + "input must be \"payload\" or \"previous\""));
+      stage.input = *input;
     }
     const Result<const toml::table*> gate = table_of(table, "gate", kGateRemedy);
     if (!gate) return std::unexpected(gate.error());

@@ -9,11 +9,13 @@
 
 namespace fenceline::cli {
 
-// [tracker]: whom workers on an issue tracker trust, by the ids of accounts. Stores of jobs have no use for it.
+// [tracker]: whom workers on an issue tracker trust, by account id, and which labels they use. Job stores ignore it.
 struct TrackerTrust {
   std::vector<std::string> workers = {};  // accounts that workers use
   std::vector<std::string> people = {};   // whose moves are commands and whose approvals count
   bool claim_label = true;                // claim.label
+  std::string claimed = {};               // claim.claimed: another name for the label `claimed`
+  std::string in_progress = {};           // claim.in_progress: the label or status of an item that is worked on
 
   bool operator==(const TrackerTrust&) const = default;
 };

@@ -42,6 +42,7 @@ std::string pipeline_json(const PipelineRow& row, const PipelineSpec& spec) {
                       {"attempts", or_null(stage.attempts)},
                       {"concurrency", or_null(stage.concurrency)},
                       {"moves", stage.moves ? Json(*stage.moves) : Json(nullptr)},
+                      {"input", to_string(stage.input)},
                       {"gate", gate_json(stage.gate)}});
   }
   return Json{{"name", spec.name},   {"revision", row.revision},  {"changed_at", format_time(row.changed_at)},
