@@ -88,7 +88,7 @@ class Script {
   void work(const ItemState& state, const Marker& claim, const CommentId& id, Instant asked) {
     Job job;
     job.stage = claim.stage;
-    job.payload = "{\"item\":\"" + state.id + "\"}";
+    job.key = state.id;
     TrustDeadline trust(has(Fault::never_looks_again) ? Instant::max() : asked + 540s);
     const RunResult result = host_.handler.run({.job = job, .stop = {}, .trust = &trust});
     const std::optional<Ledger> ledger = look(state.id);

@@ -49,6 +49,8 @@ void TrackerChecks::happened(const TrackerEvent& event) {
     erased(event);
   } else if (event.kind == Kind::label_removed && by_worker) {
     label_removed(event);
+  } else if (event.kind == Kind::opened && by_worker) {
+    violations_.add("T3", event.writer + " opened item " + event.item + ", which was closed");
   } else if (event.kind == Kind::labels_replaced && protocol_.is_worker(event.by)) {
     violations_.add("T3", "a worker wrote the whole set of labels of " + event.item);
   }

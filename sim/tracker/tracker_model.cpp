@@ -281,7 +281,7 @@ class TrackerModel::Door final : public Tracker {
   Answer<Nothing> set_status(const ItemId& id, const std::string& status) override {
     return model_.written<Nothing>(account_, id, [&] {
       Item& item = model_.change(id);
-      put_status(item, status);
+      put_status(id, item, status);
       model_.tell({TrackerEvent::Kind::status_set, id, account_, writer_, {}, {status}});
       return answered(Nothing{}, model_.served());
     });
@@ -336,7 +336,7 @@ class TrackerModel::Door final : public Tracker {
       if (model_.truth(request.item).state->version != request.version)
         return trouble(TroubleKind::conflict, "another version", model_.served());
       Item& item = model_.change(request.item);
-      if (request.status) put_status(item, *request.status);
+      if (request.status) put_status(request.item, item, *request.status);
       if (request.open) put_open(item, *request.open);
       Swapped swapped{item.state->version, std::nullopt};
       if (!request.comment.empty()) swapped.comment = add_comment(request.item, item, request.comment).id;
@@ -348,14 +348,19 @@ class TrackerModel::Door final : public Tracker {
   Comment add_comment(const ItemId& id, Item& item, const std::string& text) {
     Comment comment{std::to_string(model_.last_comment_ += model_.random_.between(1, 9)), account_, text, model_.now(),
                     std::nullopt};
+    if (model_.can_.edit_times && model_.faults_.stamps_apart != Duration{0})
+      comment.edited_at = comment.created_at + model_.faults_.stamps_apart;
     // Ids that say nothing about when.
     if (!model_.can_.ordered_ids) comment.id = std::to_string(model_.random_.between(1'000'000'000, 9'999'999'999));
     item.comments.push_back(comment);
     model_.tell({TrackerEvent::Kind::posted, id, account_, writer_, comment, {}});
     return comment;
   }
-  void put_status(Item& item, const std::string& status) {
+  // A closed item that gets another status is open again.
+  void put_status(const ItemId& id, Item& item, const std::string& status) {
     if (item.state->status == status) return;
+    if (!item.state->open) model_.tell({TrackerEvent::Kind::opened, id, account_, writer_, {}, {}});
+    item.state->open = true;
     item.state->status = status;
     model_.move(item, MoveKind::status_set, status, account_);
   }

@@ -36,6 +36,7 @@ struct TrackerFaults {
   int writes_an_hour = 500;       // then for as long as it takes
   double limit_says_when = 0.7;   // of the answers that shut out
   int page = 100;
+  Duration stamps_apart{0};  // between the two stamps of a new comment, where edits have a time
 };
 
 // What happened, as it happened; for checks.

@@ -24,6 +24,8 @@ inline TrackerPlan true_reads() {
   plan.pause_every = std::chrono::minutes{15};
   plan.forge_every = std::chrono::minutes{10};
   plan.self_approve_every = std::chrono::minutes{20};
+  plan.copy_every = std::chrono::minutes{15};
+  plan.faults.stamps_apart = std::chrono::milliseconds{1};
   return plan;
 }
 
@@ -42,6 +44,8 @@ inline TrackerPlan all_faults() {
   plan.replace_every = std::chrono::minutes{20};
   plan.meddle_every = std::chrono::minutes{45};
   plan.command_every = std::chrono::hours{1};
+  plan.close_every = std::chrono::minutes{40};
+  plan.hands_on = true;
   return plan;
 }
 

@@ -63,6 +63,10 @@ TrackerReport play(TrackerPlan plan, std::uint64_t seeds) {
     sum.webhooks_lost += report.webhooks_lost;
     sum.webhooks_doubled += report.webhooks_doubled;
     sum.forged += report.forged;
+    sum.closed += report.closed;
+    sum.copied += report.copied;
+    sum.handed_on += report.handed_on;
+    sum.workers.stopped_by_people += report.workers.stopped_by_people;
     sum.tampered += report.tampered;
     sum.kills += report.kills;
     sum.pauses += report.pauses;
@@ -101,6 +105,7 @@ TEST(TrackerScenarios, T1_NobodyWorksBesideAnotherWhileReadsAreTrue) {
   EXPECT_GT(report.workers.lost_races, 0);
   EXPECT_GT(report.workers.lost, 0);
   EXPECT_GT(report.model.errors_after, 0);
+  EXPECT_GT(report.copied, 0);
 }
 
 TEST(TrackerScenarios, T4_AllFaultsAtOnceLoseNothingAndAdvanceNothingTwice) {
@@ -112,12 +117,19 @@ TEST(TrackerScenarios, T4_AllFaultsAtOnceLoseNothingAndAdvanceNothingTwice) {
   EXPECT_GT(report.tally.contested, 0);
   EXPECT_GT(report.tally.moves, 0);
   EXPECT_GT(report.workers.repairs, 0);
+  EXPECT_GT(report.workers.stopped_by_people, 0);
+  EXPECT_GT(report.handed_on, 0);
+  EXPECT_GT(report.closed, 0);
   EXPECT_GT(report.model.stale_reads, 0);
 }
 
 TEST(TrackerScenarios, T1_ByCompareAndSwapNobodyWorksBesideAnother) { play(by_swap(true_reads()), seeds_or(20)); }
 
-TEST(TrackerScenarios, T4_ByCompareAndSwapAllFaultsAtOnce) { play(by_swap(all_faults()), seeds_or(20)); }
+TEST(TrackerScenarios, T4_ByCompareAndSwapAllFaultsAtOnce) {
+  const TrackerReport report = play(by_swap(all_faults()), seeds_or(20));
+  EXPECT_GT(report.closed, 0);
+  EXPECT_GT(report.handed_on, 0);
+}
 
 TEST(TrackerScenarios, T1_WhereIdsAreNotOrderedTheTimeDecidesThenTheId) {
   TrackerPlan plan = true_reads();

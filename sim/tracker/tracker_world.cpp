@@ -25,6 +25,7 @@ Protocol protocol_of(const TrackerPlan& plan) {
   if (plan.gate)
     protocol.pipeline.stages.back().gate = {
         .kind = GateKind::approval, .count = 1, .by = {"ana"}, .within = plan.gate_within, .then = plan.gate_then};
+  if (plan.hands_on) protocol.pipeline.stages[1].input = StageInput::previous;
   protocol.signing = {"a key that only workers have", "model:team/backlog"};
   protocol.workers = {kWorkers.id};
   protocol.people = {kAna.id};
@@ -41,9 +42,13 @@ class TrackerWorld::Hands final : public Handler {
   Hands(TrackerWorld& world, SimRuntime& process) : world_(world), process_(process) {}
 
   RunResult run(const Run& run) override {
-    // The item is the first word of its payload: {"item":"17",...
-    const std::string& payload = run.job.payload;
-    const ItemId item = payload.substr(9, payload.find('"', 9) - 9);
+    const ItemId item = run.job.key;
+    const std::string handed = "what ready made of " + item + "\n<!-- fenceline/1 claim -->";
+    if (world_.plan_.hands_on && run.job.stage == "review" && !run.job.payload.empty()) {
+      ++world_.report_.handed_on;
+      if (run.job.payload != handed)
+        world_.violations_.add("P1", "review got '" + run.job.payload + "' for item " + item);
+    }
     Random& random = world_.random();
     const Instant end =
         process_.now() +
@@ -58,7 +63,7 @@ class TrackerWorld::Hands final : public Handler {
       }
       world_.checks_.acts(item, process_, run.trust->until());
     }
-    RunResult result{.kind = done ? OutcomeKind::done : OutcomeKind::given_back};
+    RunResult result{.kind = done ? OutcomeKind::done : OutcomeKind::given_back, .result = handed};
     if (done && world_.storm_ && random.chance(world_.plan_.fails)) result.kind = OutcomeKind::failed;
     if (done && world_.storm_ && random.chance(world_.plan_.later)) result.kind = OutcomeKind::later;
     back_.reset();
@@ -277,8 +282,7 @@ void TrackerWorld::forge() {
     case 2: {
       // A bot of our own account that repeats what others wrote: unsigned, and from another item.
       const ItemId other = some_item();
-      if (other != id && some_comment_of_workers(id))
-        (void)of(kWorkers).post(id, marker_text(marker, other, protocol_.signing));
+      if (other != id) (void)of(kWorkers).post(id, marker_text(marker, other, protocol_.signing));
       return;
     }
     default: (void)of(kEve).post(id, "/approve"); return;
@@ -294,6 +298,30 @@ void TrackerWorld::tamper() {
   const std::string text = comment->text;
   if (random().chance(0.5)) model_.erase_anyones(kAdmin, id, which);
   else model_.edit_anyones(kAdmin, id, which, random().chance(0.5) ? text : text + " (edited)");
+}
+
+void TrackerWorld::copy() {
+  const ItemId id = some_item();
+  const Comment* comment = some_comment_of_workers(id);
+  if (!comment) return;
+  ++report_.copied;
+  (void)of(kWorkers).post(id, std::string(comment->text));
+}
+
+void TrackerWorld::close() {
+  const ItemId id = some_item();
+  if (checks_.place_of(id) == kDone || !model_.truth(id).state->open || !of(kAna).set_open(id, false)) return;
+  ++report_.closed;
+  simulation_.after(random().between(Duration{5min}, Duration{1h}), [this, id] { reopen(id); });
+}
+
+// At the stage where it was, until she is heard.
+void TrackerWorld::reopen(const ItemId& id) {
+  const std::string place = checks_.place_of(id);
+  if (model_.truth(id).state->open || place == kDone) return;
+  if (protocol_.can.labels) (void)of(kAna).set_open(id, true);
+  else (void)of(kAna).set_status(id, protocol_.label_of(place));
+  simulation_.after(Duration{1min}, [this, id] { reopen(id); });
 }
 
 // Reads labels, thinks for a while, and writes them back with one of its own.
@@ -370,6 +398,8 @@ TrackerReport TrackerWorld::run(std::stop_token stop) {
     ++report_.commands;
     meddle(kAna);
   });
+  every(plan_.close_every, [this] { close(); });
+  every(plan_.copy_every, [this] { copy(); });
   every(plan_.self_approve_every, [this] { (void)of(kWorkers).post(some_item(), "/approve"); });
   if (plan_.flip_every > Duration{0}) flip();
   people();
@@ -402,6 +432,7 @@ TrackerReport TrackerWorld::run(std::stop_token stop) {
     sum.lost += counts.lost;
     sum.repairs += counts.repairs;
     sum.contested += counts.contested;
+    sum.stopped_by_people += counts.stopped_by_people;
     sum.sent_back += counts.sent_back;
     sum.hints += counts.hints;
     sum.hint_looks += counts.hint_looks;

@@ -46,6 +46,7 @@ struct TrackerPlan {
   double fails = 0.05;
   double later = 0.02;
   double sends_back = 0;  // of the runs after the first stage
+  bool hands_on = false;  // the second stage takes the output of the first
   Duration kill_every{0};
   Duration pause_every{0};
   Duration pause_most = std::chrono::minutes{30};
@@ -56,6 +57,8 @@ struct TrackerPlan {
   Duration replace_every{0};       // a bot writes the whole set of labels that it read up to a minute before
   Duration meddle_every{0};        // somebody who may not moves an item
   Duration command_every{0};       // a trusted person moves an item
+  Duration close_every{0};         // a trusted person closes an item, and opens it again within an hour
+  Duration copy_every{0};          // somebody with the workers' account posts one of their comments once more
   Duration self_approve_every{0};  // the workers' own account approves
   Duration flip_every{0};          // a bot flips the labels of the first item, for `flip_for`
   Duration flip_for{0};
@@ -75,7 +78,7 @@ struct TrackerReport {
   std::int64_t first_item_writes = 0;  // by workers
   bool first_item_contested = false;   // at the end of the storm
   std::int64_t webhooks_lost = 0, webhooks_doubled = 0, webhooks_told = 0;
-  std::int64_t commands = 0;
+  std::int64_t commands = 0, closed = 0, copied = 0, handed_on = 0;
   bool stopped = false;
   Duration simulated{};
   std::string trace;
@@ -119,6 +122,9 @@ class TrackerWorld {
   void tamper();
   void replace();
   void meddle(const tracker::Account& by);
+  void close();
+  void reopen(const std::string& item);
+  void copy();
   void flip();
   void quiet();
   std::string some_item();

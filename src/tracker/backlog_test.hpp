@@ -53,7 +53,9 @@ struct Backlog {
   Marker claim_of(const std::string& worker, std::vector<CommentId> over = {}) const {
     const Ledger is = ledger();
     Marker marker{.kind = MarkerKind::claim, .generation = is.generation, .stage = is.place, .worker = worker};
+    marker.nonce = "n" + worker;
     marker.ttl = 600;
+    marker.at = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
     marker.over = std::move(over);
     return marker;
   }

@@ -48,7 +48,7 @@ TEST(Fitness, TwoTrackersAreRefused) {
 TEST(Fitness, WithoutAKeyNoStageMayOutlastItsTtl) {
   Protocol protocol = a_protocol();
   protocol.signing.key.clear();
-  EXPECT_NE(refusal(protocol, kFit).find("without a key"), std::string::npos);
+  EXPECT_NE(refusal(protocol, kFit).find("fenceline tracker key"), std::string::npos);
   for (StageSpec& stage : protocol.pipeline.stages) stage.timeout = 10min;
   EXPECT_EQ(refusal(protocol, kFit), "");
   protocol.pipeline.stages.back().timeout = 11min;
@@ -58,7 +58,7 @@ TEST(Fitness, WithoutAKeyNoStageMayOutlastItsTtl) {
 TEST(Fitness, AGateThatNobodyCanOpenIsRefused) {
   Protocol protocol = a_protocol();
   protocol.people.clear();
-  EXPECT_NE(refusal(protocol, kFit).find("waits for an approval"), std::string::npos);
+  EXPECT_NE(refusal(protocol, kFit).find("needs an approval"), std::string::npos);
 }
 
 TEST(Fitness, TheMedianIsTheMiddleOne) {

@@ -13,9 +13,8 @@
 
 namespace fenceline::tracker {
 
-inline constexpr int kDeniedMost = 3;  // in a row,
-inline constexpr Duration kDeniedFor =
-    std::chrono::minutes{1};  // and for so long: trackers refuse good tokens for moments
+inline constexpr int kDeniedMost = 3;                            // in a row,
+inline constexpr Duration kDeniedFor = std::chrono::minutes{1};  // and for as long: trackers refuse good tokens briefly
 
 struct TrackerWorker::Looked {
   Item item;
@@ -26,26 +25,28 @@ struct TrackerWorker::Looked {
 struct TrackerWorker::Holding {
   Holding(ItemState its_state, Claim its_claim, const PlaceWork& its_work, Instant trusted, Instant asked_at)
       : state(std::move(its_state)),
+        posted(its_claim),
         claim(std::move(its_claim)),
         work(its_work),
         trust(trusted),
         renewed_at(asked_at) {}
 
   ItemState state;
+  const Claim posted;
   Claim claim;  // as last renewed
   const PlaceWork& work;
   Job job;
   Duration timeout{0};
   TrustDeadline trust;
   Instant renewed_at;  // when it was asked for last, or renewed
-  // Renewals of which nobody knows what became of them: one that arrives after a later one takes the claim back to its
-  // own time.
+  // Renewals whose outcome is unknown: one that arrives after a later one takes the claim back to its own time.
   struct Doubt {
     WallTime said{};
     Instant sent{};
   };
   std::vector<Doubt> doubts;
   std::stop_source stop;
+  std::string stopped_by;  // why people stopped the work; empty: they did not. Guarded by the worker's mutex
   std::atomic<bool> finished = false;
   Task task;
 };
@@ -59,7 +60,7 @@ auto TrackerWorker::asking(Call call) -> decltype(call()) {
     denied_ = 0;
   } else if (answer.error().kind == TroubleKind::denied) {
     if (denied_ == 0) denied_since_ = asked;
-    if (++denied_ == kDeniedMost) wake_->notify();
+    if (++denied_ == 1) wake_->notify();
   }
   if (served.now != WallTime{}) {
     const std::scoped_lock lock(mutex_);

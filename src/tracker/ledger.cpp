@@ -14,19 +14,24 @@ struct Marked {
 // Whoever works with another key will have written again by then.
 constexpr Duration kMisfitFor = std::chrono::hours{24};
 
-// Where signatures are not looked at, an edit can only be told by its time.
-bool was_edited(const Comment& comment) { return comment.edited_at && *comment.edited_at != comment.created_at; }
+// Where there is no signature, only its time tells an edit. Trackers may stamp a new comment a few milliseconds apart.
+bool was_edited(const Protocol& protocol, const Comment& comment) {
+  return comment.edited_at && *comment.edited_at >= comment.created_at + protocol.can.time_grain;
+}
+// What a signature covers needs no comparison of times: whatever else was pasted over it is not signed.
+bool was_altered(const Protocol& protocol, const Comment& comment) {
+  return protocol.signing.key.empty() && was_edited(protocol, comment);
+}
 
 WallTime seconds_after_epoch(std::int64_t seconds) { return WallTime{std::chrono::seconds{seconds}}; }
 
-// When the ttl began: at creation, or at the last renewal, which nobody can date later than the tracker did nor than
-// its own signed word.
+// When the ttl began: by the tracker's stamp of the claim or of its last renewal, and never later than the marker says
+// itself. So old text that is pasted back, or posted again, is as old as it was.
 std::optional<WallTime> began(const Protocol& protocol, const Comment& comment, const Marker& marker) {
-  if (marker.beat == 0) return was_edited(comment) || marker.at != 0 ? std::nullopt : std::optional(comment.created_at);
-  if (protocol.signing.key.empty()) return std::nullopt;
-  if (protocol.can.edit_times && !comment.edited_at) return std::nullopt;
-  const WallTime said = seconds_after_epoch(marker.at);
-  return std::max(comment.created_at, protocol.can.edit_times ? std::min(*comment.edited_at, said) : said);
+  if (was_altered(protocol, comment) || (marker.beat > 0 && protocol.signing.key.empty())) return std::nullopt;
+  const WallTime said = marker.at == 0 ? comment.created_at : seconds_after_epoch(marker.at);
+  if (marker.beat == 0) return std::min(comment.created_at, said);
+  return protocol.can.edit_times ? std::min(comment.edited_at.value_or(comment.created_at), said) : said;
 }
 
 class Reading {
@@ -43,7 +48,7 @@ class Reading {
     for (const Comment& comment : comments_) {
       if (protocol_.is_worker(comment.author)) {
         marker(comment);
-      } else if (protocol_.is_trusted(comment.author) && !was_edited(comment)) {
+      } else if (protocol_.is_trusted(comment.author) && !was_edited(protocol_, comment)) {
         word(comment);
       }
     }
@@ -59,15 +64,22 @@ class Reading {
     if (read.fault == MarkerFault::unreadable) ledger_.unreadable = true;
     misfit_ = misfit_ || (read.fault == MarkerFault::unsigned_ &&
                           now_ < comment.edited_at.value_or(comment.created_at) + kMisfitFor);
+    if (read.fault == MarkerFault::copied) ledger_.copies.push_back(comment.id);
     if (!read.marker) return;
     fits_ = true;
+    // In the order of T1 the first one is the original, whatever was posted again.
+    if (!nonces_.insert(read.marker->nonce).second) {
+      ledger_.copies.push_back(comment.id);
+      if (read.marker->kind != MarkerKind::claim) leftover(comment);
+      return;
+    }
     if (read.marker->kind == MarkerKind::claim) {
       // A claim of a later generation is proof of it: the record that began it was deleted, or slipped through between
       // two pages.
       if (read.marker->generation > ledger_.generation)
         next_generation(read.marker->generation, read.marker->stage, comment.created_at);
       claims_.push_back({&comment, *read.marker});
-    } else if (!was_edited(comment)) {
+    } else if (!was_altered(protocol_, comment)) {
       record(comment, *read.marker);
     }
   }
@@ -91,7 +103,7 @@ class Reading {
       case MarkerKind::released:
         ledger_.not_before = comment.created_at + std::chrono::seconds{record.again};
         if (record.kind == MarkerKind::released) supersede_released();
-        passing_.push_back({&comment, record});
+        if (record.to.empty()) passing_.push_back({&comment, record});  // the last failure says that it is dead
         break;
       case MarkerKind::returned: ++ledger_.returns; break;
       case MarkerKind::restored: ledger_.restored = comment.created_at; return;
@@ -101,7 +113,15 @@ class Reading {
         ledger_.order.reset();  // what was said before has led to this
         return;
       case MarkerKind::advanced:
-      case MarkerKind::moved: break;
+        if (!record.output.empty()) ledger_.outputs[record.stage] = record.output;
+        else ledger_.outputs.erase(record.stage);
+        break;
+      case MarkerKind::moved:
+        // Whoever lets it go on without the output that it misses lets it begin with none.
+        if (ledger_.contested_why == kOutputMissing)
+          if (const std::optional<Position> at = find_place(protocol_.pipeline, ledger_.place); at && at->stage > 0)
+            ledger_.outputs.erase(protocol_.pipeline.stages[at->stage - 1].name);
+        break;
     }
     if (!record.to.empty()) next_generation(record.generation + 1, record.to, comment.created_at);
   }
@@ -225,6 +245,7 @@ class Reading {
   std::vector<Marked> passing_;  // records that count only in their generation
   bool misfit_ = false, fits_ = false;
   std::set<CommentId> named_, ended_;
+  std::set<std::string> nonces_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,13 +13,14 @@
 
 namespace fenceline::tracker {
 
-// A valid claim of the item's generation (T2): by a worker's account, its text exact, its edits only its own renewals.
-// It may be over.
+// A valid claim of the item's generation (T2): by a worker's account, its text exact, its edits only its own renewals,
+// not a copy of another. It may be over.
 struct Claim {
   CommentId id;
   Marker marker;
   WallTime posted{};
-  WallTime ends{};    // its ttl, clamped, after its creation or last renewal
+  WallTime ends{};  // its ttl, clamped, after its creation or last renewal by the tracker's stamp, and never later than
+                    // its own signed word allows
   bool dead = false;  // named by a later claim or a record, or ended
 
   bool operator==(const Claim&) const = default;
@@ -51,8 +53,10 @@ struct Ledger {
   std::vector<Said> approvals;  // of this gate and generation, each person's first
   std::optional<Said>
       order;  // the first /move or /reject of a trusted person in this generation, or /release of what is contested
-  std::vector<std::string> visited;  // places that records have put it to
-  bool unreadable = false;           // there are signed markers, and no key here, or none that fits any of them
+  std::vector<std::string> visited;            // places that records have put it to
+  std::map<std::string, std::string> outputs;  // by stage: Marker::output of its last record, for the next stage
+  std::vector<CommentId> copies;  // of markers: posted again, or carried here from another item. They count as nothing
+  bool unreadable = false;        // there are signed markers, and no key here, or none that fits any of them
   std::vector<CommentId> leftovers;  // claims and records of our account that decide nothing any more: may be erased
 };
 

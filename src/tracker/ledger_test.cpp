@@ -59,13 +59,97 @@ TEST(Ledger, T2_OnlyItsOwnRenewalsAreEdits) {
   backlog.now += 1s;
   EXPECT_EQ(backlog.holder(), "");
   Backlog edited;
-  edited.comment(edited.claim("a")).edited_at = kStart + 1s;  // by somebody, to the same text
+  edited.comment(edited.claim("a")).text += " ";  // by somebody, to another text
   edited.now += 2s;
   EXPECT_EQ(edited.holder(), "");
+  Backlog resaved;
+  resaved.protocol.signing = {};
+  resaved.comment(resaved.claim("a")).edited_at = kStart + 1s;  // by somebody, to the same text
+  EXPECT_EQ(resaved.holder(), "");                              // without a key only the time tells
   Backlog unsigned_;
   unsigned_.protocol.signing = {};
   unsigned_.renew(unsigned_.claim("a"));
   EXPECT_EQ(unsigned_.holder(), "");  // without a key no renewal
+}
+
+// A server may stamp the creation and the last change of a comment a moment apart.
+TEST(Ledger, T2_StampsThatAreApartDoNotVoidASignedClaimOrRecord) {
+  for (const Duration apart : {Duration{1ms}, Duration{5s}, Duration{-1ms}}) {
+    Backlog backlog;
+    backlog.comment(backlog.claim("a")).edited_at = backlog.now + apart;
+    EXPECT_EQ(backlog.holder(), "a");
+    EXPECT_EQ(backlog.ledger().claims.front().ends, kStart + 600s) << "it lives from its creation";
+    backlog.comment(backlog.record(MarkerKind::advanced, "review")).edited_at = backlog.now + apart;
+    EXPECT_EQ(backlog.ledger().place, "review");
+    EXPECT_EQ(backlog.ledger().generation, 2);
+  }
+  Backlog people;
+  people.record(MarkerKind::advanced, "gate:publish");
+  people.comment(people.say(kAna, "/approve")).edited_at = people.now + 1ms;
+  EXPECT_EQ(people.ledger().approvals.size(), 1U);
+  Backlog without_key;
+  without_key.protocol.signing = {};
+  without_key.comment(without_key.claim("a")).edited_at = without_key.now + 1ms;
+  EXPECT_EQ(without_key.holder(), "a");
+}
+
+TEST(Ledger, T2_OldSignedTextThatIsPastedBackRevivesNothing) {
+  Backlog backlog;
+  const CommentId id = backlog.claim("a");
+  const std::string first = backlog.comment(id).text;
+  backlog.now += 300s;
+  backlog.renew(id);
+  const std::string second = backlog.comment(id).text;
+  backlog.now += 601s;
+  ASSERT_EQ(backlog.holder(), "");
+  for (const std::string& text : {first, second}) {
+    backlog.comment(id).text = text;
+    backlog.comment(id).edited_at = backlog.now;  // the tracker stamps the edit of whoever pasted it
+    EXPECT_EQ(backlog.holder(), "");
+    std::erase_if(backlog.item.comments, [&](const Comment& comment) { return comment.id != id; });
+    backlog.say(kRobots, text);  // nor as a new comment
+    EXPECT_EQ(backlog.holder(), "");
+    backlog.item.comments.front().text = "gone";  // nor if the original is not there any more
+    EXPECT_EQ(backlog.holder(), "");
+  }
+}
+
+TEST(Ledger, T2_ACopyOfAClaimCountsAsNothing) {
+  Backlog backlog;
+  const CommentId original = backlog.claim("a");
+  const CommentId copy = backlog.say(kRobots, backlog.comment(original).text);
+  backlog.record(MarkerKind::released, "", original);
+  EXPECT_EQ(backlog.holder(), "") << "the copy does not outlive its original";
+  EXPECT_EQ(backlog.ledger().copies, std::vector<CommentId>{copy});
+  backlog.now += 600s;
+  EXPECT_EQ(backlog.ledger().dead, std::vector<CommentId>{}) << "nor is it a lost delivery";
+
+  Backlog other;  // copied from another item by the workers' own account, and nothing else is there
+  const CommentId strange = other.say(kRobots, marker_text(other.claim_of("echo"), "18", other.protocol.signing));
+  EXPECT_EQ(other.ledger().copies, std::vector<CommentId>{strange});
+  EXPECT_FALSE(other.ledger().unreadable) << "it does not block the item";
+  EXPECT_EQ(other.next().kind, StepKind::claim);
+}
+
+TEST(Ledger, T4_ARecordThatWasPostedTwiceCountsOnce) {
+  Backlog backlog;
+  const CommentId claim = backlog.claim("a");
+  const CommentId failed = backlog.record(MarkerKind::failed, "", claim);
+  backlog.say(kRobots, backlog.comment(failed).text);
+  EXPECT_EQ(backlog.ledger().failures, 1);
+}
+
+TEST(Ledger, TheOutputOfAStageIsThatOfItsLastRecord) {
+  Backlog backlog;
+  Marker one{.kind = MarkerKind::advanced, .generation = 1, .stage = "ready"};
+  one.to = "review";
+  one.output = "7:abc";
+  backlog.mark(one);
+  EXPECT_EQ(backlog.ledger().outputs, (std::map<std::string, std::string>{{"ready", "7:abc"}}));
+  backlog.record(MarkerKind::returned, "ready");
+  EXPECT_EQ(backlog.ledger().outputs.size(), 1U);
+  backlog.record(MarkerKind::advanced, "review");
+  EXPECT_TRUE(backlog.ledger().outputs.empty());
 }
 
 TEST(Ledger, T2_ARenewalThatArrivesLateCountsFromWhenItWasSent) {
@@ -190,6 +274,16 @@ TEST(Ledger, MarkersOfAnotherKeyAloneMakeAnItemUnreadable) {
   EXPECT_EQ(backlog.holder(), "b");
   backlog.protocol.signing.place = "Model:A/B";  // the same tracker
   EXPECT_EQ(backlog.holder(), "b");
+}
+
+TEST(Ledger, TheRecordThatAnItemIsDeadIsKept) {
+  Backlog backlog;
+  backlog.record(MarkerKind::failed, "");
+  const CommentId last = backlog.record(MarkerKind::failed, std::string(kDead));
+  EXPECT_EQ(backlog.ledger().place, kDead);
+  EXPECT_EQ(backlog.ledger().leftovers, std::vector<CommentId>{"1"});
+  std::erase_if(backlog.item.comments, [&](const Comment& comment) { return comment.id != last; });
+  EXPECT_EQ(backlog.ledger().place, kDead);
 }
 
 TEST(Ledger, OfThoseThatGaveUpForNowTheLastOneIsKept) {

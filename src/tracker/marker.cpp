@@ -39,7 +39,7 @@ std::string joined(const std::vector<CommentId>& ids) {
   return or_dash(text);
 }
 
-std::string fields_text(const Marker& marker) {
+std::string fields_text(const Marker& marker, const ItemId& item) {
   std::string text(to_string(marker.kind));
   const auto add = [&text](std::string_view key, const std::string& value) {
     text.append(" ").append(key).append("=").append(value);
@@ -48,11 +48,13 @@ std::string fields_text(const Marker& marker) {
   add("stage", marker.stage);
   add("worker", marker.worker);
   add("nonce", marker.nonce);
+  add("item", item);
   if (marker.kind == MarkerKind::claim) {
     add("ttl", std::to_string(marker.ttl));
     add("beat", std::to_string(marker.beat));
     add("at", std::to_string(marker.at));
     add("over", joined(marker.over));
+    add("name", or_dash(marker.name));
   } else {
     add("to", or_dash(marker.to));
     add("claim", or_dash(marker.claim));
@@ -60,6 +62,7 @@ std::string fields_text(const Marker& marker) {
     add("again", std::to_string(marker.again));
     add("by", or_dash(marker.by));
     add("why", or_dash(marker.why));
+    add("out", or_dash(marker.output));
   }
   return text;
 }
@@ -67,18 +70,21 @@ std::string fields_text(const Marker& marker) {
 std::string visible_line(const Marker& marker) {
   const std::string why = marker.why.empty() ? "" : " (" + marker.why + ")";
   switch (marker.kind) {
-    case MarkerKind::claim: return "fenceline: worker " + marker.worker + " works on " + marker.stage;
-    case MarkerKind::advanced: return "fenceline: " + marker.stage + " is passed, next is " + marker.to + why;
-    case MarkerKind::returned: return "fenceline: back from " + marker.stage + " to " + marker.to + why;
+    case MarkerKind::claim:
+      return "fenceline: " +
+             (marker.name.empty() ? "worker " + marker.worker : marker.name + " (" + marker.worker + ")") +
+             " is working on " + marker.stage;
+    case MarkerKind::advanced: return "fenceline: " + marker.stage + " is done, next is " + marker.to + why;
+    case MarkerKind::returned: return "fenceline: sent back from " + marker.stage + " to " + marker.to + why;
     case MarkerKind::failed:
       return "fenceline: an attempt at " + marker.stage + " failed" +
-             (marker.to.empty() ? "" : ", it was the last one") + why;
-    case MarkerKind::released: return "fenceline: " + marker.stage + " was given up for now" + why;
+             (marker.to.empty() ? ", it will be retried" : ", no attempts are left") + why;
+    case MarkerKind::released: return "fenceline: " + marker.stage + " was released and will be retried" + why;
     case MarkerKind::moved:
-      return "fenceline: moved from " + marker.stage + " to " + marker.to + " by account " + marker.by;
+      return "fenceline: account " + marker.by + " moved this from " + marker.stage + " to " + marker.to;
     case MarkerKind::restored:
-      return "fenceline: put back to " + marker.stage + ", account " + marker.by + " may not move it";
-    case MarkerKind::contested: return "fenceline: left to people at " + marker.stage + why;
+      return "fenceline: moved back to " + marker.stage + ", because account " + marker.by + " may not move it";
+    case MarkerKind::contested: return "fenceline: stopped at " + marker.stage + ", a person has to decide" + why;
   }
   return {};
 }
@@ -89,9 +95,9 @@ std::string mac_of(const std::string& fields, const ItemId& item, const Signing&
   return hmac_sha256_hex(signing.key, place + "\n" + item + "\n" + fields).substr(0, 32);
 }
 
-std::string whole_text(const Marker& marker, const std::string& mac) {
-  return std::string(kOpening) + fields_text(marker) + (mac.empty() ? "" : " mac=" + mac) + std::string(kClosing) +
-         visible_line(marker);
+std::string whole_text(const Marker& marker, const ItemId& item, const std::string& mac) {
+  return std::string(kOpening) + fields_text(marker, item) + (mac.empty() ? "" : " mac=" + mac) +
+         std::string(kClosing) + visible_line(marker);
 }
 
 // Takes "key=value" from the front, up to the next blank; nothing if it is not that key.
@@ -130,6 +136,7 @@ bool list_of(const std::optional<std::string>& text, std::vector<CommentId>& ids
 
 struct Parsed {
   Marker marker;
+  ItemId item;
   std::string mac;
 };
 
@@ -146,18 +153,21 @@ std::optional<Parsed> parsed(std::string_view text) {
   Marker& marker = out.marker;
   marker.kind = kind->first;
   bool good = number_of(take(rest, "gen"), marker.generation) && word_of(take(rest, "stage"), marker.stage) &&
-              word_of(take(rest, "worker"), marker.worker) && word_of(take(rest, "nonce"), marker.nonce);
+              word_of(take(rest, "worker"), marker.worker) && word_of(take(rest, "nonce"), marker.nonce) &&
+              word_of(take(rest, "item"), out.item);
   if (marker.kind == MarkerKind::claim) {
     good = good && number_of(take(rest, "ttl"), marker.ttl) && number_of(take(rest, "beat"), marker.beat) &&
-           number_of(take(rest, "at"), marker.at) && list_of(take(rest, "over"), marker.over);
+           number_of(take(rest, "at"), marker.at) && list_of(take(rest, "over"), marker.over) &&
+           word_of(take(rest, "name"), marker.name, true);
   } else {
     good = good && word_of(take(rest, "to"), marker.to, true) && word_of(take(rest, "claim"), marker.claim, true) &&
            list_of(take(rest, "over"), marker.over) && number_of(take(rest, "again"), marker.again) &&
-           word_of(take(rest, "by"), marker.by, true) && word_of(take(rest, "why"), marker.why, true);
+           word_of(take(rest, "by"), marker.by, true) && word_of(take(rest, "why"), marker.why, true) &&
+           word_of(take(rest, "out"), marker.output, true);
   }
   if (!good) return std::nullopt;
   if (!rest.empty() && !word_of(take(rest, "mac"), out.mac)) return std::nullopt;
-  if (whole_text(marker, out.mac) != text) return std::nullopt;
+  if (whole_text(marker, out.item, out.mac) != text) return std::nullopt;
   return out;
 }
 
@@ -168,17 +178,18 @@ std::string_view to_string(MarkerKind kind) {
 }
 
 std::string marker_text(const Marker& marker, const ItemId& item, const Signing& signing) {
-  return whole_text(marker, signing.key.empty() ? "" : mac_of(fields_text(marker), item, signing));
+  return whole_text(marker, item, signing.key.empty() ? "" : mac_of(fields_text(marker, item), item, signing));
 }
 
 ReadMarker read_marker(std::string_view text, const ItemId& item, const Signing& signing) {
   const std::optional<Parsed> found = parsed(text);
   if (!found) return {};
+  if (found->item != item) return {std::nullopt, MarkerFault::copied};
   if (signing.key.empty()) {
     if (!found->mac.empty()) return {std::nullopt, MarkerFault::unreadable};
     return {found->marker, MarkerFault::none};
   }
-  if (!same_in_constant_time(found->mac, mac_of(fields_text(found->marker), item, signing)))
+  if (!same_in_constant_time(found->mac, mac_of(fields_text(found->marker, item), item, signing)))
     return {std::nullopt, MarkerFault::unsigned_};
   return {found->marker, MarkerFault::none};
 }
@@ -196,6 +207,10 @@ std::string neutralised(std::string_view text) {
     }
   }
   return out;
+}
+
+bool is_worker_name(std::string_view text) {
+  return is_word(text) && text.size() <= kWorkerNameBytesMax && text.find(':') == std::string_view::npos && text != "-";
 }
 
 std::optional<Command> read_command(std::string_view text) {

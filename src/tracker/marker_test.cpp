@@ -42,6 +42,7 @@ TEST(Marker, IsReadBackAsItWasWritten) {
       record.again = 60;
       record.by = "42";
       record.why = "approved";
+      record.output = "1042:0123456789abcdef0123456789abcdef";
       EXPECT_EQ(read_marker(marker_text(record, "17", signing), "17", signing).marker, record);
     }
   }
@@ -49,8 +50,12 @@ TEST(Marker, IsReadBackAsItWasWritten) {
 
 TEST(Marker, HasOneLineForMachinesAndOneForPeople) {
   EXPECT_EQ(marker_text(a_claim(), "17", {}),
-            "<!-- fenceline/1 claim gen=3 stage=review worker=9f2c41d0 nonce=77e0c9d1a2b3c4d5 ttl=600 beat=0 at=0 "
-            "over=11,12 -->\nfenceline: worker 9f2c41d0 works on review");
+            "<!-- fenceline/1 claim gen=3 stage=review worker=9f2c41d0 nonce=77e0c9d1a2b3c4d5 item=17 ttl=600 "
+            "beat=0 at=0 over=11,12 name=- -->\nfenceline: worker 9f2c41d0 is working on review");
+  Marker named = a_claim();
+  named.name = "ana-laptop";
+  EXPECT_TRUE(marker_text(named, "17", {}).ends_with("\nfenceline: ana-laptop (9f2c41d0) is working on review"));
+  EXPECT_EQ(read_marker(marker_text(named, "17", kSigning), "17", kSigning).marker, named);
 }
 
 TEST(Marker, T2_WhatIsNotExactIsNone) {
@@ -72,7 +77,7 @@ TEST(Marker, T2_WhatIsNotExactIsNone) {
                                    changed("beat=0", "beat=0 beat=0"),
                                    changed("over=11,12", "over=11,,12"),
                                    changed("over=11,12", "over="),
-                                   changed("works on review", "works on publish"),
+                                   changed("working on review", "working on publish"),
                                    changed("fenceline/1", "fenceline/2"),
                                    changed("stage=review", "stage=re view"),
                                    changed("claim", "Claim"),
@@ -85,7 +90,10 @@ TEST(Marker, T2_WhatIsNotExactIsNone) {
 
 TEST(Marker, X4_ASignatureIsForOneItemOfOneTrackerAndOneText) {
   const std::string text = marker_text(a_claim(), "17", kSigning);
-  EXPECT_EQ(read_marker(text, "18", kSigning).fault, MarkerFault::unsigned_);
+  EXPECT_EQ(read_marker(text, "18", kSigning).fault, MarkerFault::copied);
+  std::string readdressed = text;
+  readdressed.replace(readdressed.find("item=17"), 7, "item=18");
+  EXPECT_EQ(read_marker(readdressed, "18", kSigning).fault, MarkerFault::unsigned_);
   EXPECT_EQ(read_marker(text, "17", {"key", "github:team/other"}).fault, MarkerFault::unsigned_);
   EXPECT_EQ(read_marker(text, "17", {"other key", kSigning.place}).fault, MarkerFault::unsigned_);
   EXPECT_EQ(read_marker(marker_text(a_claim(), "17", {}), "17", kSigning).fault, MarkerFault::unsigned_);
@@ -105,6 +113,13 @@ TEST(Marker, X5_TextOfOthersIsMadeHarmless) {
     EXPECT_EQ(neutralised(harmless), harmless);
   }
   EXPECT_EQ(neutralised("nothing of ours"), "nothing of ours");
+}
+
+TEST(Marker, ANameIsAShortWord) {
+  for (const char* name : {"ana", "ana-laptop", "Box.7_b"}) EXPECT_TRUE(is_worker_name(name)) << name;
+  for (const std::string& name : {std::string(), std::string("-"), std::string("two words"), std::string("a:b"),
+                                  std::string("<b>"), std::string("a\n"), std::string(41, 'a')})
+    EXPECT_FALSE(is_worker_name(name)) << name;
 }
 
 TEST(Marker, NoRandomChangeOfASignedMarkerIsOne) {

@@ -23,23 +23,26 @@ Duration Protocol::ttl_of(std::string_view place) const {
 }
 
 std::string Protocol::label_of(std::string_view place) const {
+  if (place == kProcessing && !in_progress.empty()) return in_progress;
   return (can.labels ? std::string(kStagePrefix) : std::string()) + std::string(place);
 }
 
 std::string Protocol::place_of(std::string_view label) const {
+  if (!in_progress.empty() && label == in_progress) return std::string(kProcessing);
   if (can.labels) {
     if (!label.starts_with(kStagePrefix)) return {};
     label.remove_prefix(kStagePrefix.size());
   }
-  return label == kProcessing || label == kDead || has_place(label) ? std::string(label) : std::string();
+  const bool processing = in_progress.empty() && label == kProcessing;
+  return processing || label == kDead || has_place(label) ? std::string(label) : std::string();
 }
 
 bool Protocol::has_place(std::string_view place) const { return find_place(pipeline, place).has_value(); }
 
 void Protocol::spell(std::vector<std::string>& labels) const {
   if (!can.labels) return;
-  std::vector<std::string> ours{std::string(kClaimedLabel), std::string(kContestedLabel), std::string(kHoldLabel),
-                                label_of(kProcessing), label_of(kDead)};
+  std::vector<std::string> ours{claimed, std::string(kContestedLabel), std::string(kHoldLabel), label_of(kProcessing),
+                                label_of(kDead)};
   for (const StageSpec& stage : pipeline.stages) {
     ours.push_back(label_of(stage.name));
     ours.push_back(label_of(std::string(kGatePrefix) + stage.name));
@@ -98,30 +101,53 @@ std::string place_before(const PipelineSpec& spec, std::string_view place) {
   return spec.stages[at && at->stage > 0 ? at->stage - 1 : 0].name;
 }
 
+namespace {
+
+// A label with two meanings would be moved against itself.
+Result<void> check_labels(const Protocol& protocol) {
+  std::vector<std::string> taken{std::string(kContestedLabel), std::string(kHoldLabel), protocol.label_of(kDead)};
+  for (const StageSpec& stage : protocol.pipeline.stages) {
+    taken.push_back(protocol.label_of(stage.name));
+    taken.push_back(protocol.label_of(std::string(kGatePrefix) + stage.name));
+  }
+  for (const std::string& label : {protocol.claimed, protocol.label_of(kProcessing)}) {
+    const auto same =
+        std::ranges::find(taken, lower_case(label), [](const std::string& one) { return lower_case(one); });
+    if (same != taken.end())
+      return fail(Code::invalid, "label '" + label + "' has another meaning in this pipeline; choose another name in " +
+                                     "[tracker] claim");
+    taken.push_back(label);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> check_protocol(const Protocol& protocol) {
   const PipelineSpec& spec = protocol.pipeline;
   if (const Result<void> good = check_pipeline(spec); !good) return good;
   if (spec.critical) {
     return fail(Code::refused, "pipeline " + spec.name +
-                                   " is critical, and a tracker can let work be done twice: keep its items in a store "
-                                   "with fences (sqlite, postgres, redis)");
+                                   " is critical, and on an issue tracker work can happen twice; keep its items in a "
+                                   "job store (sqlite, postgres, redis)");
   }
+  if (auto ok = check_labels(protocol); !ok) return ok;
   for (const StageSpec& stage : spec.stages) {
     for (const std::string_view taken : {kProcessing, kDone, kDead, kContestedLabel}) {
       if (stage.name == taken)
-        return fail(Code::invalid,
-                    "stage " + stage.name + " has a name that trackers need for themselves: call it otherwise");
+        return fail(Code::invalid, "stage name " + stage.name + " is reserved on issue trackers; rename the stage");
     }
     if (stage.gate.kind == GateKind::approval && protocol.people.empty()) {
-      return fail(Code::refused,
-                  "stage " + stage.name +
-                      " waits for an approval, and no people are named whose word counts: name their accounts");
+      return fail(Code::refused, "stage " + stage.name +
+                                     " needs an approval, but the pipeline's file names no people who may approve; add "
+                                     "their account ids: [tracker] people = [\"ID\"]");
     }
     const Duration ttl = protocol.ttl_of(stage.name);
     if (protocol.signing.key.empty() && (stage.timeout == Duration{0} || stage.timeout > ttl)) {
-      return fail(Code::refused,
-                  "stage " + stage.name + " may run longer than its ttl of " + format_duration(ttl) +
-                      ", and without a key no claim is renewed: give a key, or a timeout of at most the ttl");
+      return fail(Code::refused, "stage " + stage.name + " may run longer than its ttl of " + format_duration(ttl) +
+                                     ", and claims are renewed only with a key; make one with 'fenceline tracker key "
+                                     "--out FILE' and set FENCELINE_TRACKER_KEY_FILE to FILE for all workers, or give "
+                                     "the stage a timeout of at most its ttl");
     }
   }
   return {};

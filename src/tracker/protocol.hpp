@@ -30,6 +30,12 @@ inline constexpr int kMovesAnHourMax = 100;  // of an item's labels by workers; 
 inline constexpr int kMeddlingMost = 4;      // moments in an hour at which somebody who may not has moved an item
 inline constexpr Duration kAgainDefault = std::chrono::minutes{10};  // of an attempt that asked to come again
 
+inline constexpr std::string_view kStagePrefix = "stage:";
+inline constexpr std::string_view kProcessing = "processing";
+inline constexpr std::string_view kClaimedLabel = "claimed";
+inline constexpr std::string_view kContestedLabel = "contested";
+inline constexpr std::string_view kHoldLabel = "hold";
+
 struct Protocol {
   PipelineSpec pipeline;
   Signing signing = {};
@@ -37,13 +43,15 @@ struct Protocol {
   std::vector<std::string> people = {};   // ids of the accounts whose moves are commands and whose approvals count
   Capabilities can = {};
   bool claim_label = true;  // false: a claim changes no label, for trackers where bots react to them
+  std::string claimed = std::string(kClaimedLabel);  // the label of a claimed item
+  std::string in_progress = {};  // the label or status of an item that is worked on; empty: that of `processing`
   Duration settled = std::chrono::seconds{
       180};  // so long what was written may not be seen by everybody: what looks half done is left to its writer
 
   bool is_worker(const Account& account) const;
   bool is_trusted(const Account& account) const;  // never a worker's account
   Duration ttl_of(std::string_view place) const;
-  // "stage:review", or the status "review".
+  // "stage:review", or the status "review"; of `processing` what the pipeline's file calls it.
   std::string label_of(std::string_view place) const;
   // Which place a label or status is of; `processing` too. Empty: none of ours.
   std::string place_of(std::string_view label) const;
@@ -52,12 +60,6 @@ struct Protocol {
   void spell(std::vector<std::string>& labels) const;
   void spell(Item& item) const;
 };
-
-inline constexpr std::string_view kStagePrefix = "stage:";
-inline constexpr std::string_view kProcessing = "processing";
-inline constexpr std::string_view kClaimedLabel = "claimed";
-inline constexpr std::string_view kContestedLabel = "contested";
-inline constexpr std::string_view kHoldLabel = "hold";
 
 // Where an item is after work at `place` was accepted, or its gate was passed: a stage, `gate:S`, or `done`. Automatic
 // gates are passed at once.

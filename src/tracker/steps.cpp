@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tracker/output_note.hpp"
+
 namespace fenceline::tracker {
 namespace {
 
@@ -60,17 +62,38 @@ class Deciding {
     if (const std::optional<Step> step = gate()) return *step;
     if (ledger_.not_before && *ledger_.not_before > now_) return tidied("waits", ledger_.not_before);
     if (static_cast<int>(ledger_.dead.size()) >= kLossesMax) return contest_step(ledger_, "losses");
-    if (contains(self_.places, ledger_.place)) return claim();
-    return tidied("not_ours");
+    if (!contains(self_.places, ledger_.place)) return tidied("not_ours");
+    if (!handed_on(protocol_, item_.comments, ledger_)) {
+      if (now_ < ledger_.since + protocol_.settled) return nothing("in_flux", ledger_.since + protocol_.settled);
+      return contest_step(ledger_, std::string(kOutputMissing));
+    }
+    return claim();
   }
 
   // Her command, if she moved it after that.
   std::optional<Step> command_after(WallTime after) const {
+    if (ledger_.order) return obey(*ledger_.order);
     const std::optional<Odd> strange = odd();
     if (!strange || !strange->move || strange->move->at < after || !protocol_.is_trusted(strange->move->by) ||
         !may_move_to(protocol_.pipeline, ledger_.place, strange->place))
       return std::nullopt;
     return command(strange->place, strange->move->by);
+  }
+
+  // Out of every stage, by a trusted person after that.
+  bool was_taken_out_after(WallTime after) const {
+    if (in_a_stage()) return false;
+    const std::optional<Move> last = last_taken_off();
+    return last && last->at >= after && protocol_.is_trusted(last->by);
+  }
+
+  // On a tracker without labels a status closes an item.
+  bool was_closed_by_a_worker() const {
+    const MoveKind kind = protocol_.can.labels ? MoveKind::closed : MoveKind::status_set;
+    for (auto move = item_.moves->rbegin(); move != item_.moves->rend(); ++move) {
+      if (move->kind == kind || move->kind == MoveKind::closed) return protocol_.is_worker(move->by);
+    }
+    return false;
   }
 
  private:
@@ -316,6 +339,29 @@ std::optional<Step> command_since(const Protocol& protocol, const Item& item, co
   return Deciding(protocol, item, ledger, nobody, after).command_after(after);
 }
 
+Interruption interruption(const Protocol& protocol, const Item& item, const Ledger& ledger, const Claim& claim) {
+  const Marker& mine = claim.marker;
+  if (ledger.generation < mine.generation) return {};
+  if (ledger.generation > mine.generation || ledger.place != mine.stage) return {.reason = "superseded"};
+  if (ledger.contested) return {.reason = "contested"};
+  if (ledger.order) return {.reason = "moved"};
+  const Self nobody{};
+  const Deciding deciding(protocol, item, ledger, nobody, claim.posted);
+  const bool closed = !item.state->open;
+  Ledger as_held = ledger;
+  as_held.holder = claim;
+  const bool meddled = closed || mirror_step(protocol, *item.state, as_held).kind != StepKind::nothing;
+  if (meddled && !item.moves && protocol.can.moves) return {.read_moves = true};
+  if (closed && !(item.moves && deciding.was_closed_by_a_worker())) return {.reason = "closed"};
+  if (meddled && !closed && item.moves) {
+    if (deciding.command_after(claim.posted)) return {.reason = "moved"};
+    if (deciding.was_taken_out_after(claim.posted)) return {.reason = "taken_out"};
+  }
+  const bool there = std::ranges::any_of(ledger.claims, [&](const Claim& each) { return each.id == claim.id; });
+  if (!there && !contains(ledger.dead, claim.id)) return {.reason = "claim_deleted"};
+  return {};
+}
+
 Step contest_step(const Ledger& ledger, std::string why, std::string by) {
   Marker marker = record_of(MarkerKind::contested, ledger, {}, why);
   marker.by = std::move(by);
@@ -336,6 +382,7 @@ bool is_fought_over(const Protocol& protocol, const Item& item, WallTime now) {
 Step mirror_step(const Protocol& protocol, const ItemState& state, const Ledger& ledger) {
   const bool done = ledger.place == kDone;
   if (done && state.open) return {.kind = StepKind::close, .reason = "mirror"};
+  if (!done && !state.open && !protocol.can.labels) return nothing("closed");  // any other status would open it again
   const bool working = ledger.holder && protocol.claim_label && !done;
   const std::string stage = protocol.label_of(working ? kProcessing : std::string_view(ledger.place));
   if (!protocol.can.labels) {
@@ -344,14 +391,14 @@ Step mirror_step(const Protocol& protocol, const ItemState& state, const Ledger&
   }
   std::vector<std::string> wanted;
   if (!done) wanted.push_back(stage);
-  if (working) wanted.emplace_back(kClaimedLabel);
+  if (working) wanted.push_back(protocol.claimed);
   std::vector<std::string> missing;
   for (const std::string& label : wanted) {
     if (!contains(state.labels, label)) missing.push_back(label);
   }
   if (!missing.empty()) return {.kind = StepKind::add_labels, .reason = "mirror", .labels = std::move(missing)};
   for (const std::string& label : state.labels) {
-    const bool ours = !protocol.place_of(label).empty() || (protocol.claim_label && label == kClaimedLabel);
+    const bool ours = !protocol.place_of(label).empty() || (protocol.claim_label && label == protocol.claimed);
     if (ours && !contains(wanted, label))
       return {.kind = StepKind::remove_label, .reason = "mirror", .labels = {label}};
   }

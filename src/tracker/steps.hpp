@@ -46,12 +46,22 @@ struct Self {
 Step next_step(const Protocol& protocol, const Item& item, const Ledger& ledger, const Self& self, WallTime now);
 
 // The first label (or status, or open and closed) that is not as the comments have it; nothing if all are. Labels of
-// others are left alone, and those that a living claim needs are kept (T3).
+// others are left alone, and those that a living claim needs are kept (T3). What people closed is never opened again.
 Step mirror_step(const Protocol& protocol, const ItemState& state, const Ledger& ledger);
 
 // Somebody who may not moves the item again and again, whether or not a label is wrong just now: `item` has its moves.
 bool is_fought_over(const Protocol& protocol, const Item& item, WallTime now);
-// A trusted person has moved it since `after`: her command, whatever else is going on. `item` has its moves.
+// Why the work under a live claim must stop: a person closed or moved the item, took it out of the pipeline or deleted
+// the claim; or somebody else has written the outcome. What it comes to must not count as done.
+struct Interruption {
+  bool read_moves = false;  // who did it must be known first: ask again with moves
+  std::string reason = {};  // "closed", "moved", "taken_out", "claim_deleted", "contested", "superseded"; empty: go on
+};
+// `claim` is ours, as it was posted. A read that is older than the claim interrupts nothing.
+Interruption interruption(const Protocol& protocol, const Item& item, const Ledger& ledger, const Claim& claim);
+
+// What a trusted person has commanded since `after`, by a comment or by moving labels, whatever else is going on.
+// `item` has its moves.
 std::optional<Step> command_since(const Protocol& protocol, const Item& item, const Ledger& ledger, WallTime after);
 // Leaves it to people.
 Step contest_step(const Ledger& ledger, std::string why, std::string by = {});

@@ -1,7 +1,6 @@
 #include "tracker/tracker_worker.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/check.hpp"
@@ -13,6 +12,7 @@ namespace {
 constexpr int kRoundsMost = 8;  // writes about one item in one look: whoever fights with us wins for now
 constexpr std::size_t kWorkTimesEnough = 5;
 constexpr Duration kHaste = std::chrono::seconds{5};
+constexpr std::size_t kCopiesTold = 1000;
 
 }  // namespace
 
@@ -53,13 +53,30 @@ Result<void> TrackerWorker::run(std::stop_token stop) {
     fit = still_let_in();
     if (!fit) break;
     const Instant until = has_room ? next_scan : runtime_.now() + jittered(options_.poll);
-    wake_->wait_until(std::min({until, hints_.next(runtime_.now()), shut_out_at()}));
+    wake_->wait_until(std::min({until, hints_.next(runtime_.now()), next_probe()}));
     fit = still_fit();
   }
+  end_holdings(!fit);
+  if (fit && denied_ >= kDeniedMost)
+    return std::unexpected(shut_out_error("the token was refused while this worker ended"));
+  return fit;
+}
+
+void TrackerWorker::end_holdings(bool at_once) {
+  if (!at_once) all_finished_by(runtime_.now() + options_.drain_grace);
   for (const auto& holding : holdings_) holding->stop.request_stop();
+  all_finished_by(runtime_.now() + kSettleAtStop);
+  giving_up_.request_stop();
   for (const auto& holding : holdings_) holding->task.join();
   holdings_.clear();
-  return fit;
+}
+
+bool TrackerWorker::all_finished_by(Instant when) {
+  while (std::ranges::any_of(holdings_, [](const auto& holding) { return !holding->finished; })) {
+    if (runtime_.now() >= when) return false;
+    wake_->wait_until(when);
+  }
+  return true;
 }
 
 Result<void> TrackerWorker::sweep(std::stop_token stop) {
@@ -73,8 +90,9 @@ Result<void> TrackerWorker::sweep(std::stop_token stop) {
 
 void TrackerWorker::make_patient() {
   usual_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_, Patience{.stop = stopping_.get_token()});
-  urgent_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_,
-                                             Patience{.most = shortest_ttl() / 10, .urgency = Urgency::urgent});
+  urgent_ = std::make_unique<PatientTracker>(
+      runtime_, driver_, budget_,
+      Patience{.most = shortest_ttl() / 10, .urgency = Urgency::urgent, .stop = giving_up_.get_token()});
   hasty_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_,
                                             Patience{.most = kHaste, .stop = stopping_.get_token()});
 }
@@ -128,7 +146,7 @@ Result<void> TrackerWorker::greet(std::stop_token stop) {
   if (const Result<void> good = check_fitness(protocol, options_.fitness); !good) return good;
   for (const PlaceWork& work : options_.work) {
     if (!protocol.has_place(work.place))
-      return fail(Code::invalid, "pipeline " + protocol.pipeline.name + " has no place " + work.place);
+      return fail(Code::invalid, "pipeline " + protocol.pipeline.name + " has no stage " + work.place);
   }
   for (int good = 0; !stop.stop_requested();) {
     const Instant asked = runtime_.now();
@@ -137,8 +155,8 @@ Result<void> TrackerWorker::greet(std::stop_token stop) {
       account_ = me->value;
       if (!protocol.is_worker(account_)) {
         return fail(Code::refused, "account " + account_.id + " (" + account_.name +
-                                       ") is none of those that workers of " + driver_.place() +
-                                       " use: name it among them, or use another token");
+                                       ") is not listed in the pipeline's file as a worker of " + driver_.place() +
+                                       "; add its id to [tracker] workers, or use another token");
       }
       // As if each of the five requests took as long as this one; the best of three, for one may meet with an accident.
       const Duration claim = 5 * (runtime_.now() - asked) + options_.read_back;
@@ -167,11 +185,12 @@ Result<void> TrackerWorker::know_statuses() {
     const Answer<std::vector<ItemState>> items = asking([&] {
       return usual_->list({protocol.label_of(place), false});
     });
-    if (!items && items.error().kind == TroubleKind::refused) missing += (missing.empty() ? "" : ", ") + place;
+    if (!items && items.error().kind == TroubleKind::refused)
+      missing += (missing.empty() ? "" : ", ") + protocol.label_of(place);
   }
   if (missing.empty()) return {};
-  return fail(Code::refused, driver_.place() + " lacks statuses of pipeline " + protocol.pipeline.name + ": " +
-                                 missing + "; make them there first");
+  return fail(Code::refused, driver_.place() + " has no issue status " + missing + ", which pipeline " +
+                                 protocol.pipeline.name + " needs; an administrator has to create it");
 }
 
 // Measured as it goes: the tracker may be slower, or the work shorter, than was said.
@@ -185,121 +204,28 @@ Result<void> TrackerWorker::still_fit() {
   return check_fitness(options_.protocol, fitness);
 }
 
-Instant TrackerWorker::shut_out_at() const {
-  return denied_ < kDeniedMost ? Instant::max() : denied_since_.load() + kDeniedFor;
+Instant TrackerWorker::next_probe() const {
+  return denied_ == 0 ? Instant::max() : std::max(denied_since_.load(), probed_at_) + kDeniedFor / 4;
 }
 
 // By a list, which is what it lives on: a single item may be closed to us for reasons of its own.
 Result<void> TrackerWorker::still_let_in() {
-  if (runtime_.now() < shut_out_at()) return {};
+  if (runtime_.now() < next_probe()) return {};
+  probed_at_ = runtime_.now();
   const Answer<std::vector<ItemState>> items = asking([&] {
     return hasty_->list({options_.protocol.label_of(options_.protocol.pipeline.first().name), false});
   });
-  if (items || items.error().kind != TroubleKind::denied) {
-    denied_since_ = runtime_.now();  // not now, at least
+  if (items || items.error().kind != TroubleKind::denied || denied_ < kDeniedMost ||
+      runtime_.now() < denied_since_.load() + kDeniedFor)
     return {};
-  }
   shut_out_ = true;
   log_.error("tracker_shut_out", {{"message", items.error().message}});
-  return fail(Code::denied, items.error().message + "; refused more than " + std::to_string(kDeniedMost) +
-                                " times in a row and for " + format_duration(kDeniedFor) +
-                                ", so this worker ends: look at the token and its rights");
+  return std::unexpected(shut_out_error(items.error().message));
 }
 
-Answer<std::vector<ItemState>> TrackerWorker::list_of(const ListRequest& request, Cost& cost) {
-  Answer<std::vector<ItemState>> items = asking([&] { return usual_->list(request); });
-  cost += items ? items->served.cost : items.error().served.cost;
-  if (items) {
-    for (ItemState& state : items->value) options_.protocol.spell(state.labels);
-  }
-  if (!items)
-    log_.warn(
-        "tracker_list_failed",
-        {{"label", request.stage}, {"trouble", to_string(items.error().kind)}, {"message", items.error().message}});
-  return items;
-}
-
-bool TrackerWorker::worth_a_look(const ItemState& state) const {
-  const auto seen = seen_.find(state.id);
-  if (seen == seen_.end() || seen->second.updated_at != state.updated_at) return true;
-  // Of the second in which it was looked at there may be more.
-  if (state.updated_at + options_.protocol.can.time_grain >= seen->second.looked_at) return true;
-  const std::scoped_lock lock(mutex_);
-  return seen->second.again && *seen->second.again <= moment_.least_at(runtime_.now());
-}
-
-bool TrackerWorker::scan(bool sweeps) {
-  const Protocol& protocol = options_.protocol;
-  std::set<std::string> places;
-  for (const PlaceWork& work : options_.work) places.insert(work.place);
-  for (const StageSpec& stage : protocol.pipeline.stages) {
-    if (stage.gate.kind == GateKind::approval) places.insert(std::string(kGatePrefix) + stage.name);
-    if (sweeps) places.insert(stage.name);
-  }
-  if (sweeps) places.insert({std::string(kProcessing), std::string(kDead)});
-  Cost cost;
-  std::map<ItemId, ItemState> found;
-  bool all_listed = true;
-  const auto add = [&](const std::string& label, bool closed) {
-    const Answer<std::vector<ItemState>> items = list_of({label, closed}, cost);
-    all_listed = all_listed && items;
-    if (!items) return;
-    for (const ItemState& state : items->value) found.emplace(state.id, state);
-  };
-  for (const std::string& place : places) add(protocol.label_of(place), false);
-  if (sweeps) {
-    // A bot may have put back any label after the item was closed. A closed one has no status of ours.
-    for (const std::string& place : places) {
-      if (protocol.can.labels) add(protocol.label_of(place), true);
-    }
-    if (protocol.can.labels && protocol.claim_label) add(std::string(kClaimedLabel), false);
-  }
-  std::vector<std::pair<std::uint64_t, ItemState>>
-      order;  // each worker in an order of its own, so that they do not all go for the same one
-  for (auto& [id, state] : found) {
-    if (!is_held(id) && (sweeps || worth_a_look(state))) order.emplace_back(runtime_.random(), state);
-  }
-  std::ranges::sort(order, {}, &std::pair<std::uint64_t, ItemState>::first);
-  bool busy = !all_listed;
-  for (const auto& [chance, state] : order) {
-    if (stopping_.stop_requested()) return true;
-    if (attend(state, false, sweeps)) busy = true;
-  }
-  if (sweeps && look_for_strays(found, cost)) busy = true;
-  // These were in the pipeline, and are in no list any more.
-  std::vector<ItemId> gone;
-  for (const auto& [id, seen] : seen_) {
-    if (sweeps && all_listed && !found.contains(id)) gone.push_back(id);
-  }
-  for (const ItemId& id : gone) {
-    if (!is_held(id) && !stopping_.stop_requested() && attend(ItemState{.id = id}, true, sweeps)) busy = true;
-  }
-  for (const auto& [id, seen] : seen_) busy = busy || seen.reason == "held" || seen.reason == "in_flux";
-  count([&](TrackerWorkerCounts& counts) {
-    ++counts.scans;
-    if (!order.empty() || busy) return;
-    counts.scan_requests += cost.requests;
-    counts.scan_charged += cost.charged;
-  });
-  return busy;
-}
-
-bool TrackerWorker::look_for_strays(const std::map<ItemId, ItemState>& found, Cost& cost) {
-  TrackerMoment moment;
-  {
-    const std::scoped_lock lock(mutex_);
-    moment = moment_;
-  }
-  // One that comes new looks back a day; whoever sweeps by hand looks at all.
-  if (!strays_after_ && !only_sweeps_) strays_after_ = moment.told - std::chrono::days{1};
-  const Answer<std::vector<ItemState>> items = list_of({.stage = {}, .changed_after = strays_after_}, cost);
-  if (!items) return true;
-  bool busy = false;
-  for (const ItemState& state : items->value) {
-    if (!found.contains(state.id) && !stopping_.stop_requested() && attend(state, true, true)) busy = true;
-  }
-  strays_after_ = items->served.now - options_.protocol.settled;
-  return busy;
+Error TrackerWorker::shut_out_error(const std::string& message) const {
+  return {Code::denied, message + "; the tracker refused the token " + std::to_string(denied_) +
+                            " times in a row, so this worker ends: check the token and its rights"};
 }
 
 std::optional<TrackerWorker::Looked> TrackerWorker::look(const ReadRequest& request, PatientTracker& tracker,
@@ -314,7 +240,19 @@ std::optional<TrackerWorker::Looked> TrackerWorker::look(const ReadRequest& requ
   options_.protocol.spell(read->value);
   Looked looked{std::move(read->value), {}, read->served};
   looked.ledger = read_ledger(options_.protocol, request.item, looked.item.comments, account_, looked.served.now);
+  tell_copies(request.item, looked.ledger);
   return looked;
+}
+
+// Once for each.
+void TrackerWorker::tell_copies(const ItemId& item, const Ledger& ledger) {
+  for (const CommentId& copy : ledger.copies) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (copies_told_.size() >= kCopiesTold || !copies_told_.insert(item + "#" + copy).second) continue;
+    }
+    log_.warn("tracker_copy_ignored", {{"item", item}, {"comment", copy}});
+  }
 }
 
 bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
@@ -331,14 +269,14 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
     if (!looked) {
       // Too much of it, or gone: not before it changes.
       const bool for_good = why == TroubleKind::refused || why == TroubleKind::not_found;
-      if (for_good) seen_[id] = {state.updated_at, "unreadable", std::nullopt, WallTime::max()};
+      if (for_good) seen_[id] = {state.updated_at, "unreadable", std::nullopt, WallTime::max(), {}};
       return !for_good;
     }
     const bool only_comments = !looked->item.state;
     if (only_comments) looked->item.state = state;
     const std::optional<Claim>& holder = looked->ledger.holder;
     if (holder && holder->marker.worker == worker_) {
-      // Posted by a request of which nobody knew what became of it.
+      // Posted by a request whose outcome was unknown.
       withdraw(id, holder->id);
       fresh = true;
       continue;
@@ -363,7 +301,8 @@ bool TrackerWorker::attend(ItemState state, bool fresh, bool sweeps) {
                         step.reason == "taken_out";
       // What there was no room for is looked at again as soon as there is.
       if (over || !has_room) seen_.erase(id);
-      else seen_[id] = {looked->item.state->updated_at, step.reason, step.again, looked->served.now};
+      else
+        seen_[id] = {looked->item.state->updated_at, step.reason, step.again, looked->served.now, looked->ledger.place};
       if (step.reason == "signed") log_.warn("tracker_item_unreadable", {{"item", id}});
       return acted;
     }
@@ -441,14 +380,27 @@ bool TrackerWorker::act_on_labels(ItemState& state, const Step& step) {
     case StepKind::add_labels: return after(asking([&] { return usual_->add_labels(state.id, step.labels); }));
     case StepKind::remove_label:
       return after(asking([&] { return usual_->remove_label(state.id, step.labels.front()); }));
-    case StepKind::set_status:
-      state.status = step.labels.front();
-      return asking([&] { return usual_->set_status(state.id, step.labels.front()); }).has_value();
+    case StepKind::set_status: return put_status(state, step.labels.front());
     case StepKind::close:
       state.open = false;
       return asking([&] { return usual_->set_open(state.id, false); }).has_value();
     default: check(false, "no step for labels"); return false;
   }
+}
+
+// Only if it is still as it was read, where the tracker can tell: a person may have closed it.
+bool TrackerWorker::put_status(ItemState& state, const std::string& status) {
+  if (!options_.protocol.can.swap) {
+    state.status = status;
+    return asking([&] { return usual_->set_status(state.id, status); }).has_value();
+  }
+  const Answer<Swapped> swapped = asking([&] {
+    return usual_->swap({.item = state.id, .version = state.version, .status = status, .open = {}, .comment = {}});
+  });
+  if (!swapped) return false;
+  state.status = status;
+  state.version = swapped->value.version;
+  return true;
 }
 
 std::optional<ItemState> TrackerWorker::mirror(const ItemId& item, PatientTracker& tracker, bool meddled) {
@@ -517,6 +469,7 @@ int TrackerWorker::free_slots() {
 Marker TrackerWorker::signed_off(Marker marker, const std::string& nonce) const {
   marker.worker = worker_;
   marker.nonce = nonce;
+  if (marker.kind == MarkerKind::claim) marker.name = options_.name;
   return marker;
 }
 

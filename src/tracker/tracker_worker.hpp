@@ -12,6 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,7 +30,7 @@ namespace fenceline::tracker {
 
 // What a handler asked for while it ran: its item goes back to an earlier stage, whatever else comes of the run.
 struct SentBack {
-  std::string to;      // one that is not before the place where it is worked on: as if nothing was asked for
+  std::string to;      // a stage that is not before the current one: ignored
   std::string reason;  // in words, for whoever works on it next; may be empty
 };
 
@@ -47,7 +49,8 @@ struct TrackerWorkerOptions {
   Duration poll = std::chrono::seconds{30};
   Duration read_back =
       std::chrono::seconds{2};  // between a claim and its reading back, so that everybody else's is seen
-  Duration drain_grace = std::chrono::seconds{30};
+  Duration drain_grace = std::chrono::seconds{30};  // what running handlers get at a stop before they are told
+  std::string name = {};                            // in the visible line of its claims (is_worker_name); empty: none
   BudgetOptions budget = {};
   Fitness fitness = {};     // `claim` is measured here; work too, if it is not said
   bool until_idle = false;  // returns when nothing is left that it could do, now or later by itself
@@ -62,8 +65,9 @@ struct TrackerWorkerCounts {
   std::int64_t renewals = 0;
   int renewal_requests_most = 0;
   std::int64_t advances = 0;
-  std::int64_t voided = 0;  // outcomes of an older generation
-  std::int64_t lost = 0;    // handlers that were stopped because their claim ended
+  std::int64_t voided = 0;             // outcomes of an older generation
+  std::int64_t lost = 0;               // handlers that were stopped because their claim ended
+  std::int64_t stopped_by_people = 0;  // the item was closed or moved, or its claim deleted, while it was worked on
   std::int64_t repairs = 0;
   std::int64_t contested = 0;
   std::int64_t sent_back = 0;   // by its handlers
@@ -84,14 +88,17 @@ struct TrackerMoment {
   Instant safe_until(WallTime when, Duration grain) const { return asked + (when - told) - grain; }
 };
 
+inline constexpr Duration kSettleAtStop = std::chrono::minutes{1};
+
 class TrackerWorker {
  public:
   TrackerWorker(Runtime& runtime, Log log, Tracker& tracker, TrackerWorkerOptions options);
   ~TrackerWorker();
 
-  // Works until `stop`, or forever. Errors: refused (a precondition does not hold, or the account is none of the
-  // workers'), denied (also while it works: its token was refused three times in a row, for a minute, and is), and what
-  // else ends it.
+  // Works until `stop`, or forever. At a stop handlers get `drain_grace`, then they are told; their outcomes are
+  // written if that takes no longer than kSettleAtStop. Errors: refused (a precondition does not hold, or the account
+  // is not a worker's), denied (the token is refused; while it works: for a minute, at least three times in a row), and
+  // whatever else ends it.
   Result<void> run(std::stop_token stop);
 
   // Looks once at every item of the pipeline, and makes whole what others left; claims nothing. Errors as those of
@@ -109,30 +116,40 @@ class TrackerWorker {
  private:
   struct Holding;
   struct Looked;
-  // What became of an item when it was last looked at; those that are behind us go.
+  // What became of an item when it was last looked at; finished ones are removed.
   struct Seen {
     WallTime updated_at{};
     std::string reason;
     std::optional<WallTime> again;
     WallTime looked_at{};
+    std::string place;
   };
 
   void make_patient();
   Result<void> greet(std::stop_token stop);
   Result<void> know_statuses();
   Result<void> still_fit();
-  // When the tracker has said three times in a row, and for a minute, that we may not; far away before the third.
-  Instant shut_out_at() const;
-  // At that time it is asked once more. Errors: denied.
+  // When to ask whether the token is still good; far away unless it was refused.
+  Instant next_probe() const;
+  // Asks, when it is time. Errors: denied (refused for a minute, and at least three times in a row).
   Result<void> still_let_in();
+  Error shut_out_error(const std::string& message) const;
+  // Ends what is worked on: at once, or after the grace of a stop. Returns within bounds, whatever the tracker does.
+  void end_holdings(bool at_once);
+  bool all_finished_by(Instant when);
   // Whether something was done, or is being done by anybody.
   bool scan(bool sweeps);
+  // Oldest first. Whoever lost races looks a few items further, so that many workers do not all go for the same one.
+  std::vector<ItemState> in_order(std::vector<ItemState> items);
+  // Another worker has it, or is just changing it, at a place that is ours: a drain waits for that.
+  bool is_unsettled(const Seen& seen) const;
   void look_at_hints();
   Answer<std::vector<ItemState>> list_of(const ListRequest& request, Cost& cost);
   // Items without a label of ours that changed since the last such look: somebody may have taken off what one of us
   // needs.
   bool look_for_strays(const std::map<ItemId, ItemState>& found, Cost& cost);
   bool worth_a_look(const ItemState& state) const;
+  void tell_copies(const ItemId& item, const Ledger& ledger);
   // False: nothing was to do.
   bool attend(ItemState state, bool fresh, bool sweeps);
   std::optional<Looked> look(const ReadRequest& request, PatientTracker& tracker, TroubleKind* why = nullptr);
@@ -141,6 +158,7 @@ class TrackerWorker {
   // `state`: the item's after it, if that is known now.
   bool act(const Looked& looked, const Step& step, std::optional<ItemState>& state);
   bool act_on_labels(ItemState& state, const Step& step);
+  bool put_status(ItemState& state, const std::string& status);
   // `meddled`: labels were not as they were left, so it may be fought over.
   std::optional<ItemState> mirror(const ItemId& item, PatientTracker& tracker, bool meddled = false);
   ItemState mirror(ItemState state, const Ledger& ledger);
@@ -148,10 +166,23 @@ class TrackerWorker {
   void try_claim(const Looked& looked, const Step& step, Cost cost, Instant began);
   std::optional<Looked> read_back(const ItemId& item, const std::string& nonce, Cost& cost);
   void withdraw(const ItemId& item, const CommentId& claim);
+  void untie(const ItemState& state);
+  void lost_race();
   void hold(Holding& holding);
   void keep(Holding& holding, const std::atomic<bool>& returned, Event& changed);
+  // Reads the item now and then: a person may stop the work.
+  void watch(Holding& holding, std::stop_token over);
+  // Empty: go on. Nothing: it could not be read.
+  std::optional<std::string> why_interrupted(const ItemId& item, const Claim& claim, PatientTracker& tracker);
+  void interrupt(Holding& holding, const std::string& why);
   bool renew(Holding& holding);
   void settle(Holding& holding, const RunResult& result, const std::optional<SentBack>& back);
+  // The record that ends the claim; nothing: try again. `why`: who works on it was interrupted.
+  std::optional<Step> ending_of(const Looked& looked, Holding& holding, const RunResult& result,
+                                const std::optional<SentBack>& back, const std::string& why, const std::string& nonce);
+  // The reference to the comment that hands the output on; nothing: it is not there yet.
+  std::optional<std::string> hand_on(const Looked& looked, const std::string& stage, const std::string& nonce,
+                                     const std::string& output);
   void say_why(const ItemId& item, const SentBack& back);
   bool is_held(const ItemId& item) const;
   bool write_record(const Looked& looked, const Step& step, const std::string& nonce, PatientTracker& tracker);
@@ -178,6 +209,7 @@ class TrackerWorker {
   Account account_;
   std::string worker_;
   std::stop_source stopping_;
+  std::stop_source giving_up_;  // outcomes are not waited for any more
   bool only_sweeps_ = false;
   std::unique_ptr<PatientTracker> usual_, urgent_,
       hasty_;  // urgent: what concerns items at hand; hasty: what can be left undone
@@ -186,7 +218,9 @@ class TrackerWorker {
   std::atomic<bool> slot_freed_ = false;
   std::atomic<int> denied_ = 0;  // in a row
   std::atomic<Instant> denied_since_{Instant{}};
+  Instant probed_at_{};
   std::atomic<bool> shut_out_ = false;  // for good
+  std::size_t spread_ = 1;              // among how many of the oldest items it chooses
   std::map<ItemId, Seen> seen_;
   std::optional<WallTime> strays_after_;
   std::vector<std::unique_ptr<Holding>> holdings_;
@@ -194,6 +228,7 @@ class TrackerWorker {
   mutable std::mutex mutex_;  // guards what follows; never held across a call
   TrackerMoment moment_;
   std::vector<Duration> work_times_;
+  std::set<std::string> copies_told_;
   Duration claim_time_{0};
   TrackerWorkerCounts counts_;
 };
