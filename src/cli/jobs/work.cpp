@@ -197,6 +197,8 @@ Result<int> run_work(Invocation& invocation) {
   if (invocation.has("--webhook"))
     return std::unexpected(usage_error(
         "--webhook works only with GitHub as an issue tracker; other stores notify their workers themselves"));
+  if (invocation.has("--name"))
+    return std::unexpected(usage_error("--name is for issue trackers, where people read it; leave it out"));
   Result<WorkerOptions> options = options_from(invocation);
   if (!options) return std::unexpected(options.error());
   const Result<EndPolicy> ends = ends_from(invocation);
@@ -291,6 +293,7 @@ CommandSpec work_command() {
                   pipeline_file_option(),
                   {"--idempotent", "", "on an issue tracker, required: confirms that doing an item twice does no harm"},
                   {"--expect", "DURATION", "on an issue tracker: how long an item takes; default measured"},
+                  {"--name", "NAME", "on an issue tracker: a name that people see in the comment of each claim"},
                   {"--poll", "DURATION", "on an issue tracker: how often to look for items, 1s to 1h; default 30s"},
                   metrics_option(),
                   metrics_file_option(),
@@ -304,7 +307,8 @@ CommandSpec work_command() {
              {"stderr",
               "goes to the worker's stderr and to the job's log (1 MiB); its end becomes the error of a failure"},
              {"environment",
-              "FENCELINE_JOB, FENCELINE_FENCE, FENCELINE_GROUP, FENCELINE_DELIVERY (1 the first time), "
+              "FENCELINE_JOB, FENCELINE_KEY (from --key, or the issue's number), FENCELINE_FENCE, FENCELINE_GROUP, "
+              "FENCELINE_DELIVERY (1 the first time), "
               "FENCELINE_QUEUE, "
               "FENCELINE_STAGE, FENCELINE_NAMESPACE, FENCELINE_STORE, TRACEPARENT"},
              {"progress", "fenceline progress PERCENT [NOTE], from inside the command"},

@@ -14,6 +14,7 @@ CommandSpec stage_move_command();
 CommandSpec stage_hold_command();
 CommandSpec stage_release_command();
 CommandSpec board_command();
+CommandSpec tracker_key_command();
 CommandSpec tracker_sweep_command();
 CommandSpec tracker_whoami_command();
 

@@ -21,6 +21,7 @@ constexpr std::size_t kTitleLongest = 300;
 std::string tracker_state_of(const Protocol& protocol, const Ledger& ledger) {
   if (ledger.place == tracker::kDone) return "done";
   if (ledger.place == tracker::kDead) return "dead";
+  if (ledger.unreadable) return "unreadable";
   if (ledger.contested) return "contested";
   if (ledger.held) return "on_hold";
   const auto at = tracker::find_place(protocol.pipeline, ledger.place);
@@ -28,9 +29,23 @@ std::string tracker_state_of(const Protocol& protocol, const Ledger& ledger) {
   return at && at->at_gate ? "waiting" : "ready";
 }
 
+// Why the workers stopped, in words; what they write is a short word.
+std::string contested_words(const std::string& why) {
+  if (why == "moved_again") return "somebody keeps moving its labels";
+  if (why == "loops") return "it was sent back too often";
+  if (why == "losses") return "too many claims on it expired";
+  if (why == "comments") return "it has too many comments";
+  if (why == "unknown_stage") return "its stage is not in the pipeline's file";
+  if (why == "record_missing") return "a record of the workers was deleted";
+  if (why == tracker::kOutputMissing) return "the output of the stage before was deleted or edited";
+  if (why == "moves") return "its labels were changed too often";
+  return why;
+}
+
 std::string waits_for(const Protocol& protocol, const Ledger& ledger) {
-  if (ledger.contested) return "a person: " + ledger.contested_why;
-  if (ledger.place == tracker::kDead) return "a person: it failed too often";
+  if (ledger.unreadable) return "a worker with the same key: its comments are signed with another one";
+  if (ledger.contested) return "a person: " + contested_words(ledger.contested_why);
+  if (ledger.place == tracker::kDead) return "a person: no attempts are left";
   if (ledger.held) return "a person's /release";
   const auto at = tracker::find_place(protocol.pipeline, ledger.place);
   if (!at || !at->at_gate) return "";
@@ -38,15 +53,31 @@ std::string waits_for(const Protocol& protocol, const Ledger& ledger) {
          " so far)";
 }
 
+// Copies of claims and records decide nothing, and people should know where they are.
+std::string copies_words(const Ledger& ledger) {
+  if (ledger.copies.empty()) return "";
+  std::string ids;
+  for (const tracker::CommentId& id : ledger.copies) ids += (ids.empty() ? "" : ", ") + id;
+  return (ledger.copies.size() == 1 ? "comment " + ids + " is a copy" : "comments " + ids + " are copies") +
+         " of a claim or record, and ignored";
+}
+
 BoardRow tracker_row_of(const Protocol& protocol, const tracker::ItemState& state, const Ledger& ledger) {
   const auto at = tracker::find_place(protocol.pipeline, ledger.place);
+  std::string waits = waits_for(protocol, ledger);
+  if (const std::string copies = copies_words(ledger); !copies.empty()) waits += (waits.empty() ? "" : "; ") + copies;
+  const auto holder = [&] {
+    if (!ledger.holder) return std::string();
+    const tracker::Marker& marker = ledger.holder->marker;
+    return marker.name.empty() ? marker.worker : marker.name + " (" + marker.worker + ")";
+  };
   return {.id = state.id,
           .title = printable(state.title, kTitleLongest),
           .stage = at ? protocol.pipeline.stages[at->stage].name : protocol.pipeline.stages.back().name,
           .at_gate = at && at->at_gate,
           .state = tracker_state_of(protocol, ledger),
-          .holder = ledger.holder ? ledger.holder->marker.worker : "",
-          .waits_for = waits_for(protocol, ledger),
+          .holder = holder(),
+          .waits_for = waits,
           .generation = ledger.generation,
           .returns = ledger.returns};
 }
@@ -99,16 +130,17 @@ Result<int> say_on_tracker(Invocation& invocation, const std::string& command) {
   const std::string id = invocation.argument("ID");
   if (place->protocol.is_worker(place->self))
     return fail(Code::denied, "account " + place->self.name + " (" + place->self.id +
-                                  ") is the workers' own: what it says does not count; use the token of a person");
+                                  ") belongs to the workers, so its word does not count; use the token of a person");
   if (!place->protocol.is_trusted(place->self))
     return fail(Code::denied, "account " + place->self.name + " (" + place->self.id +
-                                  ") is not among the people of the pipeline's file: what it says would not count");
+                                  ") is not listed in the pipeline's file, so its word does not count; add its id to "
+                                  "[tracker] people");
   const tracker::Answer<tracker::Comment> said = place->tracker->post(id, command);
   if (!said) return std::unexpected(error_of(said.error()));
   if (invocation.json) {
     print_line(Json{{"item", id}, {"said", command}, {"comment", said->value.id}}.dump());
   } else {
-    print_line("said '" + command + "' on " + id + "; the next worker that looks at it acts on it");
+    print_line("commented '" + command + "' on " + id + "; a worker acts on it at its next poll");
   }
   return kExitOk;
 }

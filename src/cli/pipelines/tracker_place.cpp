@@ -10,14 +10,21 @@
 namespace fenceline::cli {
 namespace {
 
-// None at all is fine: then nothing is signed, and nothing renewed.
+constexpr std::size_t kKeyBytesLeast = 32;
+
+// Without one nothing is signed, and no claim is renewed.
 Result<std::string> signing_key() {
   constexpr const char* kKey = "FENCELINE_TRACKER_KEY";
   if (!from_environment(kKey) && !from_environment("FENCELINE_TRACKER_KEY_FILE")) return std::string();
-  return secret_from({kKey}, this_environment);
+  Result<std::string> key = secret_from({kKey}, this_environment);
+  if (key && key->size() < kKeyBytesLeast)
+    return fail(Code::invalid, "the key in FENCELINE_TRACKER_KEY has " + std::to_string(key->size()) +
+                                   " bytes, and at least " + std::to_string(kKeyBytesLeast) +
+                                   " are needed; make one with: fenceline tracker key --out FILE");
+  return key;
 }
 
-// What a command of ours runs has no use for the workers' own secrets, and could write in their name with them.
+// Handlers do not need the workers' secrets, and could write in their name with them.
 void forget_secrets() {
   for (const char* name :
        {"FENCELINE_TRACKER_KEY", "FENCELINE_GITHUB_TOKEN", "FENCELINE_REDMINE_KEY", "FENCELINE_WEBHOOK_SECRET"}) {
@@ -31,7 +38,7 @@ void forget_secrets() {
 std::optional<std::string> this_environment(const std::string& name) { return from_environment(name.c_str()); }
 
 OptionSpec pipeline_file_option() {
-  return {"--pipeline", "FILE", "on an issue tracker: the pipeline's file, which says its stages and whom to trust"};
+  return {"--pipeline", "FILE", "on an issue tracker: the pipeline's file, with its stages and whom to trust"};
 }
 
 Error error_of(const tracker::Trouble& trouble) {
@@ -43,10 +50,10 @@ Error error_of(const tracker::Trouble& trouble) {
       return {Code::held,
               trouble.message +
                   (trouble.come_back
-                       ? "; come back in " +
+                       ? "; retry in " +
                              std::to_string(std::chrono::ceil<std::chrono::seconds>(*trouble.come_back).count()) + "s"
                        : "")};
-    case TroubleKind::denied: return {Code::denied, trouble.message + "; look at the token and its rights"};
+    case TroubleKind::denied: return {Code::denied, trouble.message + "; check the token and its rights"};
     case TroubleKind::refused: return {Code::refused, trouble.message};
     case TroubleKind::not_found: return {Code::not_found, trouble.message};
     case TroubleKind::conflict: return {Code::conflict, trouble.message};
@@ -56,12 +63,11 @@ Error error_of(const tracker::Trouble& trouble) {
 
 Result<TrackerPlace> open_tracker_place(const Invocation& invocation, const std::string& pipeline) {
   const std::optional<std::string> path = invocation.value("--pipeline");
-  if (!path)
-    return std::unexpected(usage_error("on an issue tracker a pipeline is a file; name it with --pipeline FILE"));
+  if (!path) return std::unexpected(usage_error("an issue tracker needs the pipeline's file; pass --pipeline FILE"));
   const Result<DeclaredPipeline> file = read_pipeline_file(*path);
   if (!file) return std::unexpected(file.error());
   if (!pipeline.empty() && file->spec.name != pipeline)
-    return fail(Code::invalid, printable(*path, 200) + " is about pipeline '" + file->spec.name + "', not '" +
+    return fail(Code::invalid, printable(*path, 200) + " describes pipeline '" + file->spec.name + "', not '" +
                                    printable(pipeline, 40) + "'");
   Result<std::unique_ptr<tracker::Tracker>> opened =
       open_tracker(*invocation.runtime, invocation.store_url, this_environment);
@@ -74,17 +80,21 @@ Result<TrackerPlace> open_tracker_place(const Invocation& invocation, const std:
   if (!self) return std::unexpected(error_of(self.error()));
   place.self = self->value;
   place.protocol.signing = {.key = std::move(*key), .place = place.tracker->place()};
-  // Whoever does not know the workers takes their markers for foreign ones, and works against them.
+  // A worker that does not know the others ignores their claims, and works against them.
   if (file->tracker.workers.empty())
     return fail(Code::invalid,
                 printable(*path, 200) +
-                    " names no workers; write the ids of the accounts that they use into it: [tracker] workers = [\"" +
-                    place.self.id + "\"] would be yours, " + place.self.name);
+                    " lists no worker accounts; add the ids of the accounts that workers use, for example yours (" +
+                    place.self.name + "): [tracker] workers = [\"" + place.self.id + "\"]");
   place.protocol.workers = file->tracker.workers;
   place.protocol.people = file->tracker.people;
   place.protocol.claim_label = file->tracker.claim_label;
+  if (!file->tracker.claimed.empty()) place.protocol.claimed = file->tracker.claimed;
+  place.protocol.in_progress = file->tracker.in_progress;
   place.protocol.can = place.tracker->capabilities();
-  if (auto ok = tracker::check_protocol(place.protocol); !ok) return std::unexpected(ok.error());
+  // What is wrong with the file is for its author to mend: bad input.
+  if (auto ok = tracker::check_protocol(place.protocol); !ok)
+    return fail(Code::invalid, printable(*path, 200) + ": " + ok.error().message);
   return place;
 }
 

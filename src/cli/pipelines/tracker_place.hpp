@@ -1,5 +1,4 @@
-// An issue tracker as the program's commands need it: from the store's address, the environment and the pipeline's
-// file.
+// An issue tracker as the commands need it: from the store's address, the environment and the pipeline's file.
 #pragma once
 
 #include <memory>
@@ -12,8 +11,8 @@ namespace fenceline::cli {
 
 struct TrackerPlace {
   std::unique_ptr<tracker::Tracker> tracker;
-  tracker::Account self;       // of the credentials
-  tracker::Protocol protocol;  // workers: those of the file, or the account itself
+  tracker::Account self;  // of the credentials
+  tracker::Protocol protocol;
 };
 
 // As open_tracker() asks for it.
@@ -22,17 +21,17 @@ std::optional<std::string> this_environment(const std::string& name);
 // `--pipeline FILE`, for commands that work on trackers too.
 OptionSpec pipeline_file_option();
 
-// Asks the tracker who we are. `pipeline`: the name that was typed, empty: any. Errors: usage (no file), those of the
-// file, of open_tracker() and of the tracker.
+// Asks the tracker who we are. `pipeline`: the name that was typed, empty: any. Errors: usage (no file), invalid (the
+// file, or no key where it needs one), those of open_tracker() and of the tracker.
 Result<TrackerPlace> open_tracker_place(const Invocation& invocation, const std::string& pipeline);
 
 // Every label that an item of the pipeline may have.
 std::vector<std::string> labels_of(const tracker::Protocol& protocol);
 
-// What a tracker said instead of an answer.
+// A tracker's trouble as an error of the program.
 Error error_of(const tracker::Trouble& trouble);
 
-// The same commands as on a store of jobs.
+// The same commands as on a job store.
 Result<int> work_on_tracker(Invocation& invocation);
 Result<int> board_of_tracker(Invocation& invocation);
 // `command` is what a trusted person would write: "/approve".

@@ -1,4 +1,5 @@
 // fenceline work on an issue tracker.
+#include <algorithm>
 #include <atomic>
 
 #include "base/duration_text.hpp"
@@ -6,6 +7,7 @@
 #include "cli/frame/measured.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/service.hpp"
+#include "cli/frame/text.hpp"
 #include "cli/frame/work_options.hpp"
 #include "cli/pipelines/commands.hpp"
 #include "cli/pipelines/sent_back.hpp"
@@ -19,6 +21,8 @@
 namespace fenceline::cli {
 namespace {
 
+constexpr Duration kTermToKill = std::chrono::seconds{30};  // a ttl of ten minutes would make it 100 s
+
 std::string counts_as_json(const tracker::TrackerWorkerCounts& counts) {
   return Json{{"claims", counts.claims},
               {"lost_races", counts.lost_races},
@@ -28,6 +32,7 @@ std::string counts_as_json(const tracker::TrackerWorkerCounts& counts) {
               {"advances", counts.advances},
               {"void", counts.voided},
               {"lost", counts.lost},
+              {"stopped_by_people", counts.stopped_by_people},
               {"repairs", counts.repairs},
               {"contested", counts.contested},
               {"sent_back", counts.sent_back},
@@ -47,13 +52,14 @@ std::string counts_as_words(const tracker::TrackerWorkerCounts& counts) {
   const auto add = [&](std::int64_t number, std::string_view what) {
     if (number > 0) text += ", " + std::to_string(number) + " " + std::string(what);
   };
-  add(counts.lost_races, "taken by others first");
+  add(counts.lost_races, "claimed by others first");
   add(counts.lost, "claims lost");
-  add(counts.voided, "outcomes void");
-  add(counts.repairs, "made whole");
+  add(counts.stopped_by_people, "stopped by people");
+  add(counts.voided, "outcomes that did not count");
+  add(counts.repairs, "repaired");
   add(counts.contested, "contested");
   add(counts.sent_back, "sent back");
-  add(counts.limits, "times shut out");
+  add(counts.limits, "times rate-limited");
   return text + "; " + std::to_string(counts.writes) + " writes";
 }
 
@@ -74,6 +80,14 @@ Result<tracker::TrackerWorkerOptions> options_from(const Invocation& invocation,
     options.fitness.work = *expected;
   }
   options.until_idle = invocation.has("--drain");
+  const Result<Duration> grace =
+      invocation.duration("--drain-timeout", options.drain_grace, kWaitRange.least, kWaitRange.most);
+  if (!grace) return std::unexpected(grace.error());
+  options.drain_grace = *grace;
+  options.name = invocation.value("--name").value_or("");
+  if (invocation.has("--name") && !tracker::is_worker_name(options.name))
+    return std::unexpected(usage_error("--name must be 1 to " + std::to_string(tracker::kWorkerNameBytesMax) +
+                                       " letters, digits, '.', '_' or '-': everybody can read it on the issue"));
   return options;
 }
 
@@ -84,13 +98,14 @@ std::vector<std::string> stages_before(const PipelineSpec& spec, std::size_t sta
   return names;
 }
 
-// A claim's times are those of the pipeline's file.
+// The pipeline's file has the times of a claim.
 Result<void> only_what_a_tracker_has(const Invocation& invocation) {
   for (const char* option : {"--ttl", "--history", "--strict", "--no-schedules"})
     if (invocation.has(option))
-      return std::unexpected(usage_error(
-          std::string(option) + " is for stores of jobs; on an issue tracker " +
-          (std::string(option) == "--ttl" ? "the pipeline's file says the ttl of a stage" : "there is none")));
+      return std::unexpected(usage_error(std::string(option) + " is for job stores; " +
+                                         (std::string(option) == "--ttl"
+                                              ? "on an issue tracker set ttl of the stage in the pipeline's file"
+                                              : "leave it out on an issue tracker")));
   return {};
 }
 
@@ -100,7 +115,7 @@ Result<int> work_on_tracker(Invocation& invocation) {
   if (auto ok = only_what_a_tracker_has(invocation); !ok) return std::unexpected(ok.error());
   const std::vector<std::string>& queues = invocation.arguments["QUEUE"];
   if (queues.size() != 1)
-    return std::unexpected(usage_error("on an issue tracker a worker serves one pipeline; name one"));
+    return std::unexpected(usage_error("a worker on an issue tracker serves one pipeline; name exactly one"));
   Service service(*invocation.runtime, Log(*invocation.log_sink), invocation.stop, tracker::kVerbTimeout);
   Result<MetricsPort> metrics_port = MetricsPort::open(invocation);
   if (!metrics_port) return std::unexpected(metrics_port.error());
@@ -115,13 +130,15 @@ Result<int> work_on_tracker(Invocation& invocation) {
   const std::string stage = invocation.value("--stage").value_or(place->protocol.pipeline.first().name);
   const std::optional<std::size_t> found = place->protocol.pipeline.find(stage);
   if (!found)
-    return fail(Code::invalid, "pipeline '" + place->protocol.pipeline.name + "' has no stage '" + stage + "'");
+    return fail(Code::invalid, "pipeline '" + place->protocol.pipeline.name + "' has no stage '" +
+                                   printable(stage, 60) + "'; its stages are " +
+                                   joined(place->protocol.pipeline.names()));
   CommandOptions command{.command = invocation.command,
                          .store_url = invocation.store_url,
                          .ns = invocation.ns,
                          .ends = *ends,
                          .clean_env = invocation.has("--clean-env"),
-                         .grace = LeaseTimes::of(place->protocol.ttl_of(stage)).grace,
+                         .grace = std::min(LeaseTimes::of(place->protocol.ttl_of(stage)).grace, kTermToKill),
                          .owns_children = become_subreaper()};
   const Result<std::unique_ptr<SentBackFolder>> sent_back =
       SentBackFolder::make(stages_before(place->protocol.pipeline, *found));
@@ -177,7 +194,7 @@ Result<int> run_tracker_sweep(Invocation& invocation) {
   if (invocation.json) {
     print_line(Json{{"repairs", counts.repairs}, {"contested", counts.contested}, {"writes", counts.writes}}.dump());
   } else {
-    print_line(std::to_string(counts.repairs) + " made whole, " + std::to_string(counts.contested) + " contested, " +
+    print_line(std::to_string(counts.repairs) + " repaired, " + std::to_string(counts.contested) + " contested, " +
                std::to_string(counts.writes) + " writes");
   }
   return kExitOk;
