@@ -131,7 +131,7 @@ TEST_F(ConfigLook, TheWorkOfAQueueIsMeasuredOnceForAllItsWorkersAndOnlyOfAFewQue
   EXPECT_EQ(counted.asked, 10);
 }
 
-TEST_F(ConfigLook, OfAWorkerThatIsGoneNothingIsSaid) {
+TEST_F(ConfigLook, AWorkerThatIsGoneIsNotReported) {
   report_ttl(1s);
   pass(1h);
   EXPECT_EQ(seen("config").status, FindingStatus::ok);

@@ -15,7 +15,7 @@ using doctor::moment;
 using doctor::rough;
 using doctor::shell_word;
 
-TEST_F(State, AnEmptyStoreIsWellAndEveryCheckSaysSo) {
+TEST_F(State, AnEmptyStoreIsHealthyInEveryCheck) {
   const Looked looked = look();
   std::vector<std::string_view> names;
   for (const Finding& finding : looked.findings) {
@@ -52,7 +52,7 @@ TEST_F(State, AStaleJobIsNamedWithItsHolderAndWhoCouldTakeItOver) {
   EXPECT_EQ(one("stale_jobs").status, FindingStatus::bad) << "nobody comes";
 }
 
-TEST_F(State, WhatMendsAStaleJobDependsOnWhatIsInTheWay) {
+TEST_F(State, TheRemedyOfAStaleJobDependsOnWhatBlocksIt) {
   const JobId id = enqueue({});
   claim("w-1");
   pass(kTtl + 1s);
@@ -87,7 +87,7 @@ TEST_F(State, AJobThatWasTakenOverTellsFromWhomAndWhen) {
   expect_only({});
 }
 
-TEST_F(State, TwoLossesInARowMakeAPoisonJobTheOneAtHandIncluded) {
+TEST_F(State, TwoLossesInARowMakeAPoisonJobIncludingTheCurrentOne) {
   const JobId id = enqueue({});
   const WallTime began = clock.wall_now();
   claim("w-1");

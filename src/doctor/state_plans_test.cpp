@@ -46,13 +46,13 @@ TEST_F(Locks, ThatRanOutAndWereNotReleasedAreDebt) {
   expect_only({});
 }
 
-TEST_F(Locks, OfALoopEndByThemselves) {
+TEST_F(Locks, WindowsOfALoopEndByThemselves) {
   acquire("a", false, "loop");
   pass(kTtl + 40s);
   expect_only({});
 }
 
-TEST_F(Locks, OfSchedulersOnlySaveWork) {
+TEST_F(Locks, LocksOfSchedulersAreNotReported) {
   must(store.acquire({.ns = options.ns,
                       .names = {"fenceline:scheduler"},
                       .owner = "w-1",
@@ -97,7 +97,7 @@ TEST_F(Locks, ThatPeopleWaitLongForNameTheHolder) {
   EXPECT_EQ(look().numbers.lock_wait_longest, 80s);
 }
 
-TEST_F(Locks, OfALeaderWhoLeadsAreNotWaitedForByThoseWhoStandBy) {
+TEST_F(Locks, StandbyCandidatesAreNotReportedAsLongWaits) {
   const Fence fence = acquire("a", false, "election").grants.front().fence;
   acquire("b", true, "election");
   for (int i = 0; i < 8; ++i) {
@@ -109,7 +109,7 @@ TEST_F(Locks, OfALeaderWhoLeadsAreNotWaitedForByThoseWhoStandBy) {
   expect_only({});
 }
 
-TEST_F(Locks, WhoseHolderIsStoppedAreMendedByWakingIt) {
+TEST_F(Locks, APausedHolderIsFixedByWakingIt) {
   const auto ask = [&](const std::string& owner, bool wait) {
     return must(store.acquire({.ns = options.ns,
                                .names = {"deploy"},
@@ -137,7 +137,7 @@ struct Schedules : test::StateOnMemory {
   void add(const std::string& name = "hourly") { must(acts.put(name, {.cron = "0 * * * *", .queue = "mail"})); }
 };
 
-TEST_F(Schedules, WhoseTickNobodyFiresAreLate) {
+TEST_F(Schedules, ATickThatDoesNotFireMakesAScheduleLate) {
   add();
   expect_only({});
   const WallTime tick = std::chrono::ceil<std::chrono::hours>(clock.wall_now());

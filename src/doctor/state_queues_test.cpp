@@ -29,7 +29,7 @@ TEST_F(QueueAge, AQueueWithoutAWorkerIsNamedAndIsBadWhenItLasts) {
   EXPECT_EQ(one("queue_age").status, FindingStatus::warning);
 }
 
-TEST_F(QueueAge, WorkThatLiesAheadWaitsForNobody) {
+TEST_F(QueueAge, JobsScheduledForLaterAreNotABacklog) {
   enqueue({.delay = 1h});
   EXPECT_EQ(one("queue_age").status, FindingStatus::ok);
 }
@@ -57,7 +57,7 @@ TEST_F(QueueAge, QuietWorkersAreNoWorkers) {
 }
 
 // The store's clock was an hour ahead: what came then waits for an hour, and nobody meant it to.
-TEST_F(QueueAge, JobsThatCameWhileTheClockWasAheadAreNamedAndMendedByTheCommand) {
+TEST_F(QueueAge, JobsEnqueuedWhileTheClockWasAheadAreNamedAndFixedByTheCommand) {
   clock.set_server_clock(1h);
   for (int i = 0; i < 3; ++i) enqueue({});
   enqueue({.delay = 10min});
@@ -126,7 +126,7 @@ struct Effects : test::StateOnMemory {
   WallTime began;
 };
 
-TEST_F(Effects, InDoubtWaitForAPersonAndAreBadWhenNobodyComes) {
+TEST_F(Effects, EffectsInDoubtWaitForAPersonAndTurnBadAfterAWhile) {
   const JobId id = in_doubt();
   const Finding doubt = one("effects_in_doubt");
   EXPECT_EQ(doubt.status, FindingStatus::warning);
@@ -218,7 +218,7 @@ TEST_F(Groups, AreNotLookedForWhereNoHeadCanStandStill) {
   EXPECT_EQ(counted.asked, 1) << "one is tried later: it may be a head";
 }
 
-TEST_F(Groups, OfALongQueueNameTheHeadAndNobodyLooksForWhoWaits) {
+TEST_F(Groups, ALongQueueNamesOnlyTheHeadOfTheGroup) {
   const JobId head = in_doubt({.group = "acme"});
   EnqueueRequest many{.ns = options.ns};
   for (int i = 0; i < 301; ++i)
@@ -229,7 +229,7 @@ TEST_F(Groups, OfALongQueueNameTheHeadAndNobodyLooksForWhoWaits) {
   EXPECT_TRUE(look().cut);
 }
 
-TEST_F(Groups, WithNobodyBehindTheHeadAreNotBlocked) {
+TEST_F(Groups, AGroupWithOnlyAHeadIsNotBlocked) {
   in_doubt({.group = "acme"});
   EXPECT_EQ(one("groups_blocked").status, FindingStatus::ok);
 }

@@ -30,7 +30,7 @@ struct Beliefs : test::StateOnMemory {
   WallTime taken_at;
 };
 
-TEST_F(Beliefs, OfAPausedWorkerAreHeldAgainstWhatTheStoreSays) {
+TEST_F(Beliefs, BeliefsOfAPausedWorkerAreComparedWithTheStore) {
   take_over();
   const Finding belief = one("beliefs");
   EXPECT_EQ(belief.detail, sentence());
@@ -42,7 +42,7 @@ TEST_F(Beliefs, OfAPausedWorkerAreHeldAgainstWhatTheStoreSays) {
   EXPECT_EQ(look().numbers.workers_gone, 1);
 }
 
-TEST_F(Beliefs, OfAHostThatIsNoNameBringNoOptionOfSshIntoTheRemedy) {
+TEST_F(Beliefs, AStrangeHostNameCannotAddAnOptionOfSshToTheRemedy) {
   for (const char* host : {"-oProxyCommand=touch x", "-oProxyCommand=x", "box;x", ""}) {
     must(store.report_worker({.ns = options.ns,
                               .owner = "w-1",
@@ -56,7 +56,7 @@ TEST_F(Beliefs, OfAHostThatIsNoNameBringNoOptionOfSshIntoTheRemedy) {
   }
 }
 
-TEST_F(Beliefs, AreMendedByWakingWhoHangsAndForgettingWhoDied) {
+TEST_F(Beliefs, BeliefsAreFixedByWakingAHangingWorkerAndForgettingADeadOne) {
   take_over();
   options.lives = [](const WorkerRow& row) { return row.report.pid == 4711 ? std::optional(true) : std::nullopt; };
   EXPECT_EQ(one("beliefs").remedy, "kill -CONT 4711");

@@ -179,7 +179,7 @@ TEST_F(FaultProxyTest, HalfOpenItTakesEverythingAndAnswersNothing) {
   EXPECT_EQ(client().ask("after"), "after");
 }
 
-TEST_F(FaultProxyTest, AConnectionThatLostNothingGoesOnAfterIt) {
+TEST_F(FaultProxyTest, AConnectionThatLostNothingContinuesAfterIt) {
   const Client quiet = client();
   EXPECT_EQ(quiet.ask("before"), "before");
   ASSERT_TRUE(proxy_->play({.state = LinkState::half_open}));
@@ -246,7 +246,7 @@ TEST_F(FaultProxyTest, LeadsToAUnixSocketToo) {
   std::filesystem::remove_all(pattern);
 }
 
-TEST_F(FaultProxyTest, WhereNobodyListensTheConnectionIsReset) {
+TEST_F(FaultProxyTest, WithoutAListenerTheConnectionIsReset) {
   std::uint16_t nobody = 0;
   {
     const EchoServer gone(runtime_);

@@ -33,7 +33,7 @@ TEST(MetricsScrape, KnowsWhatOnlyGrows) {
   EXPECT_TRUE(read->only_grows("fenceline_lock_wait_seconds_sum"));
 }
 
-TEST(MetricsScrape, NamesTheLineThatIsNoSample) {
+TEST(MetricsScrape, NamesALineThatIsNotASample) {
   for (const char* line : {"fenceline_jobs", "fenceline_jobs x", "fenceline_jobs{queue=\"a} 3", "<html>"}) {
     const Result<Scrape> read = parse_scrape(std::string("# a comment\n") + line + "\n");
     ASSERT_FALSE(read) << line;
@@ -41,7 +41,7 @@ TEST(MetricsScrape, NamesTheLineThatIsNoSample) {
   }
 }
 
-TEST(MetricsScrape, SaysThatNobodyListens) {
+TEST(MetricsScrape, ReportsThatThereIsNoListener) {
   const Result<Scrape> read = scrape("127.0.0.1:1");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::unavailable);

@@ -70,7 +70,7 @@ std::map<std::string, std::string> told_of(const std::string& ages = "") {
   return values;
 }
 
-TEST(DrillOperatorRules, ACounterGoesOnToGrowAndAGaugeStays) {
+TEST(DrillOperatorRules, ACounterKeepsGrowingAndAGaugeStays) {
   const auto values = told_of();
   EXPECT_EQ(values.at("fenceline_deaths_total{instance=\"drill\",job=\"fenceline\"}"), "1x119 4+3x90");
   EXPECT_EQ(values.at("fenceline_depth{queue=\"a\",instance=\"drill\",job=\"fenceline\"}"), "2x119 0.25+0x90");
@@ -79,7 +79,7 @@ TEST(DrillOperatorRules, ACounterGoesOnToGrowAndAGaugeStays) {
   EXPECT_EQ(values.at("process_start_time_seconds{instance=\"drill\",job=\"fenceline\"}"), "-86400x119 -86400+0x90");
 }
 
-TEST(DrillOperatorRules, WhoIsGoneIsNotScrapedAnyMore) {
+TEST(DrillOperatorRules, AProcessThatIsGoneIsNotScraped) {
   Scrape before;
   before.series = {{"fenceline_build_info", 1}};
   const nlohmann::json test =

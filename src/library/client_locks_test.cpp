@@ -66,7 +66,7 @@ TEST_F(ClientLocks, ThreadsOfTwoClientsAreNeverInsideTogether) {
   EXPECT_EQ(inside, 30);
 }
 
-TEST_F(ClientLocks, WhatIsNoLockIsRefusedInOneLine) {
+TEST_F(ClientLocks, AnInvalidLockIsRefusedInOneLine) {
   EXPECT_EQ(code_of(client->acquire_lock("{a}")), Code::invalid);
   EXPECT_EQ(code_of(client->acquire_lock("a", {.ttl = 500ms})), Code::invalid);
   EXPECT_EQ(code_of(client->acquire_lock("a", {.names = {"a"}})), Code::invalid);

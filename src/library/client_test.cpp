@@ -162,7 +162,7 @@ TEST_F(ClientOnSqlite, AJobCarriesAllThatWasSaidOfIt) {
   EXPECT_EQ(job.tags, (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_F(ClientOnSqlite, WhatCannotBeMeantIsRefused) {
+TEST_F(ClientOnSqlite, InvalidRequestsAreRefused) {
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.timeout = 1ms})), Code::invalid);
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.delay = 1s, .at = WallTime{}})), Code::invalid);
   EXPECT_EQ(code_of(client->enqueue("mail", "1", {.key_for = 1h})), Code::invalid);

@@ -53,7 +53,7 @@ TEST_F(JsonOnSqlite, AHandlerMayReturnARunResultOrNothing) {
   EXPECT_EQ(must(client->job(done))->state, JobState::done);
 }
 
-TEST(JsonText, WhatCannotBeWrittenOrReadIsInvalid) {
+TEST(JsonText, AValueThatCannotBeWrittenOrReadIsInvalid) {
   EXPECT_EQ(code_of(json_text(std::string("\xff"))), Code::invalid);
   EXPECT_EQ(code_of(from_json_text<Mail>("{")), Code::invalid);
   EXPECT_EQ(code_of(from_json_text<Mail>("{}")), Code::invalid);

@@ -86,14 +86,14 @@ TEST_F(WorkerOnSqlite, StoppedBeforeItsStartItClaimsNothing) {
   EXPECT_EQ(must(worker.run()).claimed, 0);
 }
 
-TEST_F(WorkerOnSqlite, WhatItsOptionsLackIsSaidByRunAndJoin) {
+TEST_F(WorkerOnSqlite, RunAndJoinReportInvalidOptions) {
   EXPECT_EQ(code_of(Worker(*client, {}, kDone).run()), Code::invalid);
   Worker worker(*client, {.queues = {"q"}, .ttl = 1ms}, kDone);
   must(worker.start());
   EXPECT_EQ(code_of(worker.join()), Code::invalid);
 }
 
-TEST_F(WorkerOnSqlite, AResultSaysWhatBecomesOfTheJob) {
+TEST_F(WorkerOnSqlite, AResultDecidesHowTheJobEnds) {
   const auto after = [&](const RunResult& result) {
     const std::string queue(to_string(result.kind));
     const JobId id = must(client->enqueue(queue, "1", {.attempts_max = 1}));
@@ -109,7 +109,7 @@ TEST_F(WorkerOnSqlite, AResultSaysWhatBecomesOfTheJob) {
   EXPECT_EQ(failed.error, "no network");
 }
 
-TEST_F(WorkerOnSqlite, LaterComesAfterTheTimeThatWasAskedForAndIsNoFailure) {
+TEST_F(WorkerOnSqlite, LaterRetriesAfterTheGivenTimeAndDoesNotCountAsAFailure) {
   const auto waits = [&](std::optional<Duration> in) {
     const JobId id = must(client->enqueue("later", "1"));
     const WallTime before = must(client->job(id))->created_at;

@@ -84,7 +84,7 @@ TEST_F(Metered, EveryOutcomeOfATrackerCountsUnderItsOwnNameAndOneOfTomorrowAsOth
   EXPECT_EQ(metrics.value(Family::outcomes, {"other", "other"}), 2);
 }
 
-TEST_F(Metered, AnOperatorsActIsNoLossAndOtherEventsAreNothing) {
+TEST_F(Metered, AnOperatorsActDoesNotCountAsALossAndOtherEventsAreIgnored) {
   log.warn("lease_lost", {{"job", "x"}, {"why", "revoked"}});
   log.info("worker_started", {{"owner", "w-1"}});
   EXPECT_EQ(moved(), Names{});
@@ -96,7 +96,7 @@ class LastEvent final : public LogSink {
   std::string name;
 };
 
-TEST_F(Metered, EveryEventGoesOn) {
+TEST_F(Metered, EveryEventIsForwarded) {
   LastEvent last;
   MeteredLog metered(metrics, last);
   Log(metered).debug("anything");

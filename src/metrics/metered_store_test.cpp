@@ -162,7 +162,7 @@ TEST_F(MeteredAway, ACallThatIsNotAnsweredIsAnErrorAndTheStoreIsDownUntilOneIs) 
   EXPECT_EQ(metrics.value(Family::renewal_failures, {"job"}), 1);
 }
 
-TEST_F(Metered, WhatTheStoreRefusesIsAnAnswer) {
+TEST_F(Metered, ARefusalOfTheStoreCountsAsAnAnswer) {
   EXPECT_FALSE(store.claim({.ns = "default", .queues = {}, .owner = "w-1", .request = "r", .ttl = seconds{10}}))
       << "invalid";
   EXPECT_EQ(metrics.value(Family::store_up), 1);

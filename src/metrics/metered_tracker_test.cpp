@@ -64,7 +64,7 @@ TEST_F(MeteredTrackerTest, RequestsAreCountedByWhetherTheyWrite) {
   EXPECT_EQ(metrics.value(Family::store_up), 1);
 }
 
-TEST_F(MeteredTrackerTest, WhatIsLeftIsWhatTheTrackerSaidAndLittleOfItIsFound) {
+TEST_F(MeteredTrackerTest, TheBudgetIsWhatTheTrackerReportedAndALowOneIsAFinding) {
   EXPECT_TRUE(metered.who_am_i());
   EXPECT_EQ(metrics.value(Family::tracker_budget_left), 4000);
   EXPECT_EQ(finding("tracker_budget"), 0);

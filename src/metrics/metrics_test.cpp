@@ -89,7 +89,7 @@ TEST(Families, QueuesBeyondTheFirstFiftyAndChecksThatAreNotKnownCountAsOther) {
   EXPECT_EQ(samples.at("fenceline_finding{check=\"other\"}"), "2");
 }
 
-TEST_F(Metered, AValueThatNoListHasStopsNobody) {
+TEST_F(Metered, AnUnknownLabelValueStopsNothing) {
   for (const FamilySpec& spec : families({.version = "1.2.3", .store = "memory"})) {
     if (spec.labels.size() != 1) continue;
     if (spec.kind == FamilyKind::counter) metrics.add(spec.family, {"of_tomorrow"});

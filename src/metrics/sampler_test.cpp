@@ -53,7 +53,7 @@ TEST_F(SamplerTest, TakesOneAtOnceAndThenOneEachTime) {
   EXPECT_EQ(taken[2] - taken[1], 15s + 10ms);
 }
 
-TEST_F(SamplerTest, OfALargeFleetEachLooksMoreSeldom) {
+TEST_F(SamplerTest, WorkersOfALargeFleetSampleLessOften) {
   metrics.set(Family::workers, {"seen"}, 39);
   run([&](Sampler& sampler) {
     process.sleep_for(30s, {});
@@ -68,7 +68,7 @@ TEST_F(SamplerTest, OfALargeFleetEachLooksMoreSeldom) {
   });
 }
 
-TEST_F(SamplerTest, WhoeverLooksGetsAFreshOne) {
+TEST_F(SamplerTest, AScrapeGetsAFreshSample) {
   run([&](Sampler& sampler) {
     sampler.freshen();
     EXPECT_EQ(process.now(), Instant{10ms});
@@ -83,7 +83,7 @@ TEST_F(SamplerTest, WhoeverLooksGetsAFreshOne) {
   });
 }
 
-TEST_F(SamplerTest, NobodyWaitsLongForAStoreThatHangsNorAtAllForOneThatIsAway) {
+TEST_F(SamplerTest, AScrapeWaitsBrieflyForAHangingStoreAndNotAtAllForAnUnreachableOne) {
   run([&](Sampler& sampler) {
     sampler.freshen();
     process.sleep_for(5s, {});

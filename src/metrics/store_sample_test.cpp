@@ -96,7 +96,7 @@ TEST_F(Sampled, LocksWhoseHoldersDiedAreDebt) {
   EXPECT_EQ(told.value(Family::lock_debt), 1);
 }
 
-TEST_F(Sampled, OfSeveralFindingsOfAStoreTheWorstCountsAndItIsExaminedOnceAMinute) {
+TEST_F(Sampled, TheWorstFindingOfAStoreCountsAndItIsExaminedOnceAMinute) {
   examined.findings = {{"wal_size", FindingStatus::ok, "", ""},
                        {"wal_size", FindingStatus::bad, "", ""},
                        {"of_tomorrow", FindingStatus::warning, "", ""}};
@@ -130,7 +130,7 @@ TEST_F(Sampled, AnExaminationThatIsNotAllowedIsFoundAndRepeatedOnceAMinuteAndThe
   EXPECT_EQ(told.value(Family::finding, {"other"}), 0);
 }
 
-TEST_F(Sampled, WhatElseIsFoundCountsToo) {
+TEST_F(Sampled, OtherFindingsCountToo) {
   StoreSample more{runtime, told, examined, {.more = [](Store&) {
                      return std::vector<Finding>{{"config", FindingStatus::warning, "", ""}};
                    }}};

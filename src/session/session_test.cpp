@@ -119,7 +119,7 @@ TEST_F(SessionTest, TheHistoryIsNextToTheStoreAndTheMetricsAreAroundIt) {
   EXPECT_GT(measured, static_cast<double>(recorded)) << "what a caller waits for includes what is written down";
 }
 
-TEST_F(SessionTest, WhatTheNameOfAStageMeansIsSettledBeforeAnythingIsWrittenDown) {
+TEST_F(SessionTest, AStagesNameIsResolvedBeforeAnythingIsRecorded) {
   must(store_.put_pipeline({.ns = "default",
                             .name = "q",
                             .spec = pipeline_text({.name = "q", .stages = {{.name = "draft"}, {.name = "print"}}}),
@@ -165,7 +165,7 @@ TEST_F(SessionTest, CountsTheSameWithAHistoryAndWithoutOne) {
   }
 }
 
-TEST_F(SessionTest, WhatWasNotAskedForIsNotThere) {
+TEST_F(SessionTest, PartsThatWereNotRequestedAreAbsent) {
   const Session session = must(Session::over(runtime_, null_log_sink(), store_, {}));
   EXPECT_EQ(&session.store(), &store_) << "nothing stands between";
   EXPECT_EQ(&*session, &session.store());

@@ -83,7 +83,7 @@ TEST(Audit, ABrokenPromiseIsNamedWithTheLinesThatShowIt) {
   EXPECT_TRUE(has(ended.out, "stdin:5 ")) << ended.out;
 }
 
-TEST(Audit, WhatIsNoHistoryIsBadInputAndAMissingFileIsNotFound) {
+TEST(Audit, AFileThatIsNotAHistoryIsBadInputAndAMissingFileIsNotFound) {
   const Workplace place;
   EXPECT_EQ(place.fenceline({"audit", "-"}, {.input = "{\"e\":\"ok\"}\n"}).status, 65);
   EXPECT_EQ(place.fenceline({"audit", "-"}, {.input = ""}).status, 65);

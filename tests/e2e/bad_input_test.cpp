@@ -106,7 +106,7 @@ TEST_F(BadInput, APayloadOfExactlyOneMebibyteIsFine) {
   EXPECT_EQ(place_.fenceline({"enqueue", "q", "--jsonl", "whole.json"}).status, 0);
 }
 
-TEST_F(BadInput, AByteOrderMarkIsNoPartOfAPayload) {
+TEST_F(BadInput, AByteOrderMarkIsNotPartOfAPayload) {
   const Ended ended = place_.fenceline({"enqueue", "q", "--payload-file", "-"}, {.input = "\xef\xbb\xbf{\"a\":1}"});
   ASSERT_EQ(ended.status, 0) << ended.err;
   const Ended shown = place_.fenceline({"job", "show", ended.out.substr(0, 36), "--payload", "--json"});

@@ -67,7 +67,7 @@ TEST(BadStore, DoctorNamesAFileThatIsDamagedWhereOnlyWorkersLook) {
   EXPECT_NE(doctor.out.find("file is damaged"), std::string::npos) << doctor.out;
 }
 
-TEST(BadStore, AFolderIsNoStore) {
+TEST(BadStore, AFolderIsNotAStore) {
   const Workplace place;
   fs::create_directory(place.file("fenceline.db"));
   const Ended ended = place.fenceline({"enqueue", "q"});
@@ -223,7 +223,7 @@ TEST_P(FailingDisk, EveryCallInTurn) {
   ADD_FAILURE() << "an enqueue with sixty calls of " << GetParam();
 }
 
-TEST(FailingDiskAmongLines, SaysWhichLinesWentInAndWhichMayHave) {
+TEST(FailingDiskAmongLines, SaysWhichLinesWereEnqueuedAndWhichMayHaveBeen) {
   if (Workplace().run({"strace", "-f", "-o", "/dev/null", "true"}).status != 0)
     GTEST_SKIP() << "strace may not trace here";
   std::string lines;

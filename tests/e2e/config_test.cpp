@@ -66,7 +66,7 @@ TEST(Config, WorkAndEnqueueTakeTheirDefaultsFromIt) {
   EXPECT_EQ(worker["concurrency"], 3);
 }
 
-TEST(Config, WhatIsWrongIsRefusedWithItsLineAndChangesNothing) {
+TEST(Config, AnErrorIsReportedWithItsLineAndChangesNothing) {
   const Workplace place;
   for (const auto& [text, expected] : std::map<std::string, std::string>{
            {"[work]\ntll = \"1m\"\n",
@@ -94,7 +94,7 @@ TEST(Config, WhatIsWrongIsRefusedWithItsLineAndChangesNothing) {
   }
 }
 
-TEST(Config, WhatAVariableOrAFlagSaysWronglyIsNamedByItsOrigin) {
+TEST(Config, AnInvalidVariableOrOptionIsNamedByItsOrigin) {
   const Workplace place;
   const auto refused = [&](const Words& words, const Setting& setting, int status, const std::string& expected) {
     const Ended ended = place.fenceline(words, setting);

@@ -126,7 +126,7 @@ TEST(Doctor, AQueueWithoutAWorkerIsServedByTheCommandItNames) {
   EXPECT_TRUE(wrong(place, "queue_age").empty());
 }
 
-TEST(Doctor, ALockWhoseHolderDiedIsDebtUntilSomebodyTakesItOver) {
+TEST(Doctor, ALockWhoseHolderDiedIsDebtUntilItIsTakenOver) {
   const Workplace place;
   const auto holder = place.start({"lock", "deploy", "--ttl", "1s", "--", "sh", "-c", "echo > held; sleep 30"});
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("held")); })) << holder->err();

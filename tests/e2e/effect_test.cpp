@@ -187,7 +187,7 @@ TEST(Effect, StdinGoesToTheCommandAndStderrComesFromIt) {
   EXPECT_EQ(Workplace::read(place.file("err")), "heard\n");
 }
 
-TEST(Effect, OfALargeOutputTheFirstMebibyteIsKeptAndTheFirstCallSeesNoMore) {
+TEST(Effect, OnlyTheFirstMebibyteOfALargeOutputIsKeptAndPrinted) {
   const Workplace place;
   const std::string command = "dump -- sh -c 'echo ran >>ran; head -c 1500000 /dev/zero'";
   worked(place, effect(command) + " >first 2>err; echo $? >status; " + effect(command) + " >second");

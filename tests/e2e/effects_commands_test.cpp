@@ -42,7 +42,7 @@ TEST(EffectsList, NamesEveryDoubtAndNothingElse) {
   EXPECT_TRUE(has(words.out, waits + "\tmail\tintent\theld\thold")) << words.out;
 }
 
-TEST(EffectsList, OfAJobThatDoesNotWaitExplainAndDoctorNameTheDoubtToo) {
+TEST(EffectsList, ExplainAndDoctorNameADoubtAlsoOfAJobThatDoesNotWait) {
   const Workplace place;
   const std::string dead = enqueue(place, {"--max-attempts", "1"});
   drain(place, program() + " effect mail --in-doubt repeat -- sh -c 'exit 3'");
@@ -68,7 +68,7 @@ TEST(EffectsList, OfAJobThatDoesNotWaitExplainAndDoctorNameTheDoubtToo) {
   EXPECT_EQ(effects_finding()["status"], "ok");
 }
 
-TEST(EffectsList, WhoWaitsForAJobThatWaitsIsToldSoOnce) {
+TEST(EffectsList, JobWaitReportsOnceThatAJobWaits) {
   const Workplace place;
   const std::string id = in_doubt(place);
   const Ended late = place.fenceline({"job", "wait", id, "--timeout", "300ms"});
@@ -131,7 +131,7 @@ TEST(EffectsResolve, AResultMayComeFromAFile) {
   EXPECT_EQ(Workplace::read(place.file("out")), std::string("a\0b", 3));
 }
 
-TEST(EffectsResolve, WhatAHolderIsAtIsLeftToIt) {
+TEST(EffectsResolve, AnEffectThatItsHolderIsDoingIsLeftToIt) {
   const Workplace place;
   const std::string id = enqueue(place);
   const auto worker =
@@ -148,7 +148,7 @@ TEST(EffectsResolve, WhatAHolderIsAtIsLeftToIt) {
 
 // A worker that is stopped cannot stop its handler: that one may be at anything still. So its place is kept, and nobody
 // speaks over it.
-TEST(EffectsResolve, WhatTheHandlerOfAWaitingJobMayStillBeAtIsLeftToIt) {
+TEST(EffectsResolve, AnEffectThatAWaitingJobsHandlerMayStillBeDoingIsLeftToIt) {
   const Workplace place;
   EXPECT_EQ(place.fenceline({"queue", "set", "q", "--limit", "1"}).status, 0);
   const std::string id = enqueue(place);

@@ -119,7 +119,7 @@ TEST(Enqueue, J1_ABatchThatIsRepeatedAddsNothing) {
   EXPECT_EQ(place.jobs().size(), 2610U);
 }
 
-TEST(Enqueue, ABatchThatStoppedAtABadLineGoesOnWhenItIsRight) {
+TEST(Enqueue, ABatchThatStoppedAtABadLineContinuesOnceItIsCorrected) {
   const Workplace place;
   const Words words{"enqueue", "q", "--jsonl", "-", "--batch", "monday"};
   const Ended bad = place.fenceline(words, {.input = numbers(1, 1500) + "oops\n" + numbers(1502, 2500)});
@@ -164,7 +164,7 @@ TEST(Enqueue, ATimeThatIsPastMeansNow) {
   EXPECT_GE(show(place, past)["run_at"], show(place, first)["run_at"]) << "it does not overtake";
 }
 
-TEST(Enqueue, OfTwoPausesTheOneThatWasNotGivenFollowsTheOther) {
+TEST(Enqueue, ABackoffThatWasNotGivenFollowsTheOther) {
   const Workplace place;
   const Json shorter = show(place, enqueue(place, {"--backoff-max", "500ms"}));
   EXPECT_EQ(shorter["backoff_ms"], 500);

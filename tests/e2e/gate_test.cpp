@@ -140,7 +140,7 @@ TEST(Gate, BadInputIsOneLineAndChangesNothing) {
   EXPECT_EQ(files_in(place.folder()), before);
 }
 
-TEST(Gate, OfAnotherResourceOrNamespaceIsRefusedByName) {
+TEST(Gate, AGateOfAnotherResourceOrNamespaceIsRefusedByName) {
   const Workplace place;
   ASSERT_EQ(put(place, "5", "x").status, 0);
   const Ended other = place.fenceline({"gate", "put", "invoices", "9", "report"}, {.input = "y"});

@@ -137,7 +137,7 @@ TEST(HandlerTimeout, MeansWhatTheCommandLineSays) {
   EXPECT_EQ(place.jobs()[0]["failures"], 0);
 }
 
-TEST(HandlerLog, WhatACommandSaysToStderrIsKeptWithItsJob) {
+TEST(HandlerLog, StderrOfACommandIsKeptWithItsJob) {
   const Workplace place;
   enqueue_for_handler(place);
   const Ended ended = place.fenceline({"work", "q", "--drain", "--", "sh", "-c", "echo a word for later >&2"});

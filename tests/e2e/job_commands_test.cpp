@@ -105,7 +105,7 @@ TEST(JobCancel, TheProcessOfARunningJobIsStoppedWithinASecondOrSo) {
   EXPECT_EQ(worker->wait().status, 0);
 }
 
-TEST(JobCancel, WhatIsFinishedOrUnknownIsRefusedAndTheOthersAreCancelled) {
+TEST(JobCancel, FinishedAndUnknownJobsAreRefusedAndTheOthersAreCancelled) {
   const Workplace place;
   const std::string done = enqueue(place);
   drain(place, "true");
@@ -224,7 +224,7 @@ TEST(JobExplain, NamesWhoHoldsALeaseAndALimit) {
   EXPECT_EQ(worker->wait().status, 0);
 }
 
-TEST(JobExplain, SaysWhatBecameOfAFinishedJob) {
+TEST(JobExplain, SaysHowAFinishedJobEnded) {
   const Workplace place;
   const std::string done = enqueue(place, {"--payload", "0"});
   const std::string used_up = enqueue(place, {"--payload", "1", "--max-attempts", "1"});

@@ -118,7 +118,7 @@ TEST(LockAway, AServerThatSaysNothingDoesNotMakeTheWaitLonger) {
   EXPECT_FALSE(std::filesystem::exists(place.file("ran")));
 }
 
-TEST(LockAway, WhatNoWaitCanMendIsToldAtOnce) {
+TEST(LockAway, AnErrorThatWaitingCannotFixIsReportedAtOnce) {
   const Workplace place;
   for (const char* store : {"sqlite:no/such/folder/x.db", "postgres://a@b@c/x", "oracle:x"}) {
     const Ended ended = place.fenceline({"lock", "deploy", "-w", "3600", "--store", store, "--", "touch", "ran"},

@@ -179,7 +179,7 @@ TEST(Lock, L5_ACommandWhoseGuardianIsStoppedIsGoneSoonAfterTheLockIsLost) {
     EXPECT_TRUE(eventually([&] { return !is_alive(Workplace::read(place.file(name))); })) << name;
 }
 
-TEST(Lock, WhatIsIgnoredFromTheStartStaysIgnored) {
+TEST(Lock, SignalsIgnoredAtTheStartStayIgnored) {
   const Workplace place;
   const std::string under_nohup =
       "trap '' HUP; exec " + program() + " lock deploy -- sh -c 'echo $$ > child; read line; exit 4'";
@@ -363,7 +363,7 @@ TEST(Lock, WhatFlockUsersTypeIsUnderstoodOrRefusedInWords) {
 }
 
 // FENCELINE_FENCE is the lock's there; the job's own is kept beside it.
-TEST(Lock, InAHandlerTheJobIsStillAtHand) {
+TEST(Lock, InAHandlerTheJobIsStillTheCurrentOne) {
   const Workplace place;
   const std::string id = enqueue(place);
   drain(place, program() + " lock deploy -- " + program() + " effect mail -- echo sent");

@@ -87,7 +87,7 @@ TEST(JobLogs, TailBeginsWithTheLastLines) {
   EXPECT_EQ(place.fenceline({"job", "logs", id, "--tail", "-1"}).status, 64);
 }
 
-TEST(JobLogs, WhatAJobSaidBeforeItWasCancelledIsThere) {
+TEST(JobLogs, TheLogOfACancelledJobIsKept) {
   const Workplace place;
   const std::string id = enqueue(place);
   const auto worker = place.start({"work", "q", "--", "sh", "-c", "echo one >&2; echo two >&2; touch said; sleep 100"});
@@ -113,7 +113,7 @@ TEST(JobWait, OneThatIsNotFinishedInTimeGoesBeforeAllOthers) {
   EXPECT_EQ(place.fenceline({"job", "wait", dead, later, "--timeout", "0s"}).status, 75);
 }
 
-TEST(Queue, OneThatIsNotHereEndsWith66OrIsAnEmptyListThatSaysSo) {
+TEST(Queue, AnUnknownQueueExitsWith66OrShowsAnEmptyListWithANote) {
   const Workplace place;
   enqueue(place);
   for (const Words& words : std::vector<Words>{{"queue", "show", "qq"},

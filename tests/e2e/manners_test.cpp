@@ -58,7 +58,7 @@ TEST(Manners, ClosedStandardFilesDoNotEndUpInTheStore) {
   EXPECT_NE(place.dump().find("ok\n"), std::string::npos);
 }
 
-TEST(Manners, CtrlCEndsAnEnqueueThatReadsAndSaysWhatWentIn) {
+TEST(Manners, CtrlCEndsAnEnqueueThatReadsAndSaysWhatWasEnqueued) {
   for (const auto& [number, status] : std::vector<std::pair<int, int>>{{SIGINT, 130}, {SIGTERM, 143}}) {
     const Workplace place;
     ASSERT_EQ(place.fenceline({"migrate"}).status, 0);

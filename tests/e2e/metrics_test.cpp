@@ -181,7 +181,7 @@ TEST(Metrics, ALockTellsHowLongItWaitedAndALeaderThatItRenews) {
   stop(*leads);
 }
 
-TEST(Metrics, WorkThatGoesOnWithoutItsLockIsCounted) {
+TEST(Metrics, WorkThatContinuesWithoutItsLockIsCounted) {
   const Workplace place;
   place.write("fenceline.toml", "[lock.bold]\nttl = \"5m\"\nwait = \"0s\"\non_acquire_error = \"open\"\n");
   const Setting away{.input = "", .env = {{"FENCELINE_STORE", "postgres://nobody@127.0.0.1:1/x"}}};
@@ -217,7 +217,7 @@ TEST(Metrics, AnAddressThatCannotBeIsOneLineAndNoStoreIsMade) {
   stop(*worker);
 }
 
-TEST(Metrics, WhoAcceptsItListensForOtherMachinesToo) {
+TEST(Metrics, WithAcceptItListensForOtherMachinesToo) {
   const Workplace place;
   const auto worker = place.start({"work", "q", "--metrics", ":0", "--accept", "open-listen", "--", "true"});
   const std::string address = address_of(*worker);

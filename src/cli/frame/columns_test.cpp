@@ -15,7 +15,7 @@ TEST(Columns, LettersTakeOneTwoOrNone) {
   EXPECT_EQ(columns_of("\x1b[31mbad\x1b[0m"), 3);
 }
 
-TEST(Columns, WhatDoesNotFitIsCutBetweenLetters) {
+TEST(Columns, TextThatDoesNotFitIsCutBetweenLetters) {
   EXPECT_EQ(cut_to_columns("mailing", 7), "mailing");
   EXPECT_EQ(cut_to_columns("mailings", 7), "maili..");
   EXPECT_EQ(cut_to_columns("出荷処理", 7), "出荷..");  // half a letter would stick out

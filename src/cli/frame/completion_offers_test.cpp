@@ -18,7 +18,7 @@ struct Offers : test::StateOnMemory {
   }
 };
 
-TEST_F(Offers, AreTheNamesOfTheStoreThatBeginWithWhatIsTyped) {
+TEST_F(Offers, ListNamesOfTheStoreThatStartWithTheTypedText) {
   enqueue({.queue = "mail"});
   enqueue({.queue = "maps"});
   enqueue({.queue = "print"});
@@ -34,7 +34,7 @@ TEST_F(Offers, AreTheNamesOfTheStoreThatBeginWithWhatIsTyped) {
   EXPECT_EQ(offers("nonsense"), std::vector<std::string>{});
 }
 
-TEST_F(Offers, OfJobsAreTheNewestAndBounded) {
+TEST_F(Offers, ListTheNewestJobsAndAreBounded) {
   const std::string old = to_string(enqueue({}));
   pass(2 * 24h);
   for (std::size_t i = 0; i < kOffersMost + 20; ++i) enqueue({});

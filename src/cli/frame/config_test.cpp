@@ -115,7 +115,7 @@ TEST(Config, TheNamesOfALockClassAreNamesOfLocksAndFew) {
   EXPECT_NE(refusal("[lock.nightly]\nnames = \"-x\"\n").find("starts with a character"), std::string::npos);
 }
 
-TEST(Config, AFileThatIsNoTomlIsRefusedWithItsLine) {
+TEST(Config, AFileThatIsNotTomlIsRefusedWithItsLine) {
   for (const char* text : {"\n\nstore =", "\n\nx", "\n\n[work", "a=1\n\na=2"}) {
     const std::string message = refusal(text);
     EXPECT_TRUE(message.starts_with("fenceline.toml:3: ")) << message;

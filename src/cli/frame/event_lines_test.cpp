@@ -82,7 +82,7 @@ TEST_F(EventLines, JobsThatDiedOfLossesAreCounted) {
             "22:13:20 2 jobs dead: five deliveries in a row were lost");
 }
 
-TEST_F(EventLines, WhatIsNoFailureSaysSo) {
+TEST_F(EventLines, ARetryThatIsNotAFailureSaysSo) {
   EXPECT_EQ(shown(settled("later", {{"duration_us", 25'300}, {"exit_status", 75}, {"retry_in_us", 1'000'000}})),
             "22:13:20 mail 0c6f9d10 postponed after 25ms; runs again in 1s, not counted as ..");
   EXPECT_EQ(shown(settled("given_back", {})), "22:13:20 mail 0c6f9d10 given back; another worker runs it");

@@ -28,12 +28,12 @@ TEST(Help, FitsATerminalOf80Columns) {
     EXPECT_LE(longest_line(command_help(command)), 80U) << command_help(command);
 }
 
-TEST(Help, OfTheProgramHasAtMost45LinesAndTheShortForm15) {
+TEST(Help, TheProgramsHelpHasAtMost45LinesAndTheShortForm15) {
   EXPECT_LE(line_count(program_help(command_groups())), 45U) << program_help(command_groups());
   EXPECT_LE(line_count(overview_text()), 15U) << overview_text();
 }
 
-TEST(Help, OfTheProgramNamesTheFirstWordOfEveryCommand) {
+TEST(Help, TheProgramsHelpNamesTheFirstWordOfEveryCommand) {
   const std::string text = program_help(command_groups());
   for (const CommandGroup& group : command_groups()) {
     EXPECT_NE(text.find("\n" + group.title + ":\n"), std::string::npos) << group.title;

@@ -19,7 +19,7 @@ TEST(ManPage, HasEveryCommandButTheHiddenOnes) {
   }
 }
 
-TEST(ManPage, WhatLooksLikeARequestIsText) {
+TEST(ManPage, TextThatLooksLikeARequestStaysText) {
   const std::string page = man_page(
       {{"X", {{.commands = {{.name = "x", .summary = ".so /etc/passwd", .examples = {{"a 'b' \\n `c` --d", "e"}}}}}}}});
   EXPECT_NE(page.find("\n\\&.so /etc/passwd.\n"), std::string::npos);

@@ -78,7 +78,7 @@ TEST(Parse, ValuesAreTakenAsTheyAre) {
   EXPECT_EQ(parsed({"enqueue", "q", "--payload=\"a=b\""}).invocation.value("--payload"), "\"a=b\"");
 }
 
-TEST(Parse, OfAnOptionGivenTwiceTheLastCounts) {
+TEST(Parse, TheLastValueOfARepeatedOptionCounts) {
   EXPECT_EQ(parsed({"enqueue", "q", "--payload", "1", "--payload", "2"}).invocation.value("--payload"), "2");
 }
 
@@ -88,7 +88,7 @@ TEST(Parse, TwoWordsNameACommand) {
   EXPECT_NE(complaint({"job", "shwo", "x"}).find("did you mean 'job show'?"), std::string::npos);
 }
 
-TEST(Parse, WhatFollowsTwoDashesIsNotLookedInto) {
+TEST(Parse, WordsAfterTwoDashesAreNotParsed) {
   const Parsed p = parsed({"work", "a", "b", "--ttl", "5s", "--", "cmd", "--ttl", "--help", "--"});
   EXPECT_EQ(p.invocation.arguments.at("QUEUE"), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(p.invocation.command, (std::vector<std::string>{"cmd", "--ttl", "--help", "--"}));
@@ -137,7 +137,7 @@ TEST(Parse, EverySuggestionIsACommandAndNoCommandIsTakenForOne) {
   }
 }
 
-TEST(Parse, SaysWhatIsMissingOrTooMuch) {
+TEST(Parse, NamesMissingAndExtraArguments) {
   EXPECT_NE(complaint({"enqueue"}).find("needs QUEUE"), std::string::npos);
   EXPECT_NE(complaint({"enqueue", "a", "b"}).find("'b' is one argument too many"), std::string::npos);
   EXPECT_NE(complaint({"enqueue", "a", "--payload"}).find("--payload needs a value (JSON)"), std::string::npos);

@@ -46,7 +46,7 @@ struct Served {
   std::optional<test::Manager> manager;
 };
 
-TEST(Service, AThreadThatGoesOnAgainIsSeenAtOnceAndNotHalfAWatchdogLater) {
+TEST(Service, AThreadThatContinuesIsSeenAtOnceAndNotHalfAWatchdogLater) {
   Served served;
   served.run([&](Runtime& runtime, Service& service) {
     const Task attending = service.attend([] { return "works"; });
@@ -62,7 +62,7 @@ TEST(Service, AThreadThatGoesOnAgainIsSeenAtOnceAndNotHalfAWatchdogLater) {
   });
 }
 
-TEST(Service, WhatWasWaitedForBeforeItIsAttendedToIsNoHanging) {
+TEST(Service, AWaitBeforeTheWatchStartsDoesNotCountAsHanging) {
   Served served;
   served.run([&](Runtime& runtime, Service& service) {
     runtime.sleep_for(10min, {});  // for a store, say

@@ -37,7 +37,7 @@ TEST(Text, CompactJsonTouchesNoTokens) {
             "{\"a b\":[1e400,\"x\\\" y\"],\"n\":12345678901234567890.10}");
 }
 
-TEST(Text, AShortTimeSaysWhatTodayDoesNot) {
+TEST(Text, AShortTimeShowsTheDateUnlessItIsToday) {
   using namespace std::chrono_literals;
   const WallTime now{1'794'740'400s};  // 2026-11-15T11:00:00Z
   EXPECT_EQ(short_time(now - 1h, now), "10:00:00Z");

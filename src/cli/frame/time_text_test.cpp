@@ -40,7 +40,7 @@ TEST_F(TimeText, ReadsTheTimeOfThisMachinesZone) {
   EXPECT_EQ(utc("2026-07-15 12:00:30"), "2026-07-15T10:00:30.000000Z");
 }
 
-TEST_F(TimeText, OfAnHourThatComesTwiceTheFirstIsMeant) {
+TEST_F(TimeText, AnHourThatOccursTwiceMeansTheFirst) {
   EXPECT_EQ(utc("2026-10-25 02:30"), "2026-10-25T00:30:00.000000Z");
 }
 

@@ -192,7 +192,7 @@ TEST(Explain, NamesQuietWorkersInsteadOfAskingForAnother) {
               "workers resume w-1 w-2"}));
 }
 
-TEST(Explain, WhatPeopleWroteCannotBreakALine) {
+TEST(Explain, UserTextCannotBreakALine) {
   JobFacts facts = ready();
   facts.paused = QueuePause{kNow, "ana\x1b[31m", "a\nb"};
   for (const Reason& reason : explain(facts, kNow))

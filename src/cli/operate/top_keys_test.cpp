@@ -30,7 +30,7 @@ TEST(TopKeys, LettersOrdersAndEscapeAreToldApart) {
   EXPECT_EQ(keys("\x01\xff"), letters({}));
 }
 
-TEST(TopKeys, WhatIsNotWholeYetIsWaitedFor) {
+TEST(TopKeys, AnIncompleteKeyIsWaitedFor) {
   std::string bytes = "a\x1b[";
   EXPECT_EQ(top_keys(bytes, false), letters({"a"}));
   EXPECT_EQ(bytes, "\x1b[");

@@ -33,7 +33,7 @@ class TopLooks : public testing::Test {
   TopLook look{runtime, store, "default", {}};
 };
 
-TEST_F(TopLooks, WhatWasLastSeenStaysWhileTheStoreIsAway) {
+TEST_F(TopLooks, TheLastStateStaysWhileTheStoreIsUnreachable) {
   EXPECT_EQ(look.look().away, "");
   store.away = true;
   const TopState away = look.look();

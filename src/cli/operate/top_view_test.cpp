@@ -108,7 +108,7 @@ TEST(TopView, NoLineIsWiderThanTheTerminalAndThereAreAsManyAsItHas) {
   }
 }
 
-TEST(TopView, OnASmallScreenWhatIsWrongHasItsPlaceAndTheRestIsSaidToBeCut) {
+TEST(TopView, ASmallScreenShowsProblemsFirstAndSaysThatTheRestIsCut) {
   TopState state = busy();
   for (int i = 0; i < 100; ++i) state.queues.push_back(queue("q" + std::to_string(i), 1, 0));
   const std::string text = text_of(top_lines(state, {}, {.width = 80, .height = 24}));
@@ -118,7 +118,7 @@ TEST(TopView, OnASmallScreenWhatIsWrongHasItsPlaceAndTheRestIsSaidToBeCut) {
     EXPECT_TRUE(shows(text, pane)) << pane << " in\n" << text;
 }
 
-TEST(TopView, ALonePaneFollowsTheRowThatIsPointedAtAndSaysWhatCanBeDone) {
+TEST(TopView, ASinglePaneFollowsTheSelectedRowAndShowsItsCommand) {
   TopState state = busy();
   for (int i = 0; i < 100; ++i) state.queues.push_back(queue("q" + std::to_string(1000 + i), 1, 0));
   TopModel model{.pane = TopPane::queues, .cursor = 90};
@@ -141,7 +141,7 @@ TEST(TopView, TheWorstFindingsRemedyStandsAtTheFoot) {
   EXPECT_EQ(lines[22], "try: fenceline queue resume 報告");
 }
 
-TEST(TopView, SortingAndFilteringChangeWhatIsShown) {
+TEST(TopView, SortingAndFilteringChangeTheRows) {
   TopModel model{.pane = TopPane::queues};
   model.sort[static_cast<std::size_t>(TopPane::queues)] = 1;
   std::vector<std::string> lines = top_lines(busy(), model, {.width = 80, .height = 24});
@@ -155,7 +155,7 @@ TEST(TopView, SortingAndFilteringChangeWhatIsShown) {
   EXPECT_EQ(top_rows(busy(), model), 0);
 }
 
-TEST(TopView, AStoreThatIsAwayIsSaidAboveWhatWasLastSeen) {
+TEST(TopView, AnUnreachableStoreIsReportedAboveTheLastState) {
   TopState state = busy();
   state.away = "the server\nis not there";
   const std::vector<std::string> lines = top_lines(state, {}, {.width = 100, .height = 40});

@@ -36,7 +36,7 @@ Job run_by(const std::string& owner, std::uint8_t number, Duration left) {
   return job;
 }
 
-TEST(Workers, WhatAWorkerRunsIsWhatTheStoreSaysAndNotWhatItSaidLast) {
+TEST(Workers, RunningJobsComeFromTheStoreAndNotFromTheLastReport) {
   WorkerRow row = this_process(0s);
   row.report.owner = "w-1";
   row.report.holding = {{JobId{}, 7}, {JobId{}, 8}, {JobId{}, 9}};

@@ -29,7 +29,7 @@ class SentBackTest : public testing::Test {
   std::unique_ptr<SentBackFolder> folder_;
 };
 
-TEST_F(SentBackTest, WhatACommandAskedForIsTakenOnce) {
+TEST_F(SentBackTest, ARequestOfACommandIsTakenOnce) {
   ASSERT_TRUE(ask_to_be_sent_back("ready", "no tests"));
   const auto taken = folder_->take(job_);
   ASSERT_TRUE(taken);
