@@ -57,7 +57,7 @@ TEST(Effect, OutsideOfAHandlerIsRefusedWithOneLine) {
   const Ended ended = place.fenceline({"effect", "mail", "--", "touch", "done"});
   EXPECT_EQ(ended.status, 64);
   EXPECT_TRUE(one_line(ended.err)) << ended.err;
-  EXPECT_NE(ended.err.find("for commands that fenceline work runs"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("works only in commands that 'fenceline work' runs"), std::string::npos) << ended.err;
   // Nor under a fence that is not the job's.
   const Ended stale = place.fenceline({"effect", "mail", "--", "touch", "done"},
                                       {.env = {{"FENCELINE_JOB", id}, {"FENCELINE_FENCE", "5"}}});

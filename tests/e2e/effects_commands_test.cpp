@@ -39,7 +39,7 @@ TEST(EffectsList, NamesEveryDoubtAndNothingElse) {
   const Ended table = place.fenceline({"effects", "list", "--job", fine.substr(0, 18), "--in-doubt"});
   EXPECT_EQ(lines_of(table.out).size(), 1U) << table.out;
   const Ended words = place.fenceline({"effects", "list", "--in-doubt"});
-  EXPECT_TRUE(has(words.out, waits + "\tmail\tintent\theld\thold")) << words.out;
+  EXPECT_TRUE(has(words.out, waits + "\tmail\tintent\tjob waits\thold")) << words.out;
 }
 
 TEST(EffectsList, ExplainAndDoctorNameADoubtAlsoOfAJobThatDoesNotWait) {
@@ -165,7 +165,7 @@ TEST(EffectsResolve, AnEffectThatAWaitingJobsHandlerMayStillBeDoingIsLeftToIt) {
   worker->signal(SIGCONT);
   EXPECT_TRUE(held);
   EXPECT_EQ(early.status, 75);
-  EXPECT_TRUE(one_line(early.err) && has(early.err, "its holder may still be at it")) << early.err;
+  EXPECT_TRUE(one_line(early.err) && has(early.err, "its holder may still be running")) << early.err;
   EXPECT_TRUE(has(blocked, id)) << blocked;
   EXPECT_TRUE(eventually([&] { return !explained(place, id).contains("slot"); })) << "its worker stopped it";
   EXPECT_EQ(place.fenceline({"effects", "resolve", id, "mail", "--done"}).status, 0);

@@ -187,7 +187,7 @@ TEST(JobExplain, NamesEachReason) {
   const Workplace place;
   const std::string head = enqueue(place, {"--group", "g", "--delay", "1h"});
   const std::string behind = enqueue(place, {"--group", "g"});
-  EXPECT_TRUE(has(explained(place, head)["not_yet"], "its time comes in "));
+  EXPECT_TRUE(has(explained(place, head)["not_yet"], "it is scheduled to run in "));
   EXPECT_TRUE(has(explained(place, behind)["group"], "behind job " + head + " of its group 'g'"));
   EXPECT_TRUE(has(explained(place, behind)["no_worker"], "fenceline work q -- CMD"));
 

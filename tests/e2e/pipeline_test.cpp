@@ -246,7 +246,7 @@ TEST(Pipeline, ABadFileIsOneLineWithItsLineAndTheKeyThatWasMeant) {
   bad(head + "[stage.b]\ngate = { approval = { count = 2, by = [\"ana\"] } }\n", "only 1 may give one");
   bad(head + "[stage.b]\ngate = { check = [] }\n", "no command");
   bad(head + "[stage.a]\ngate = { approval = { count = 1 } }\n", "stage a is the first one");
-  bad(head + "[stage.b]\nmoves = [\"c\"]\n", "no stage of this pipeline");
+  bad(head + "[stage.b]\nmoves = [\"c\"]\n", "not a stage of this pipeline");
   bad("[pipeline]\nname = \"docs\"\nstages = [\"a\", \"a\"]\n", "twice");
   bad("[pipeline]\nname = \"do cs\"\nstages = [\"a\"]\n", "pipeline 'do cs'");
   refused(place, {"pipeline", "apply", "none.toml"}, 66, "none.toml");
@@ -291,7 +291,7 @@ TEST(Pipeline, ShowEditAndRemove) {
   EXPECT_EQ(answer(place, {"pipeline", "show"})["pipelines"].size(), 1U);
   refused(place, {"pipeline", "show", "dosc"}, 66, "did you mean 'docs'?");
   refused(place, {"work", "docs", "--stage", "pubish", "--", "true"}, 65, "did you mean 'publish'?");
-  refused(place, {"enqueue", "docs", "--stage", "publish"}, 65, "begins at its first stage, ready");
+  refused(place, {"enqueue", "docs", "--stage", "publish"}, 65, "starts at its first stage, ready");
   refused(place, {"enqueue", "mail", "--stage", "ready"}, 65, "queue mail has no pipeline, so it has no stage 'ready'");
   refused(place, {"work", "mail", "--stage", "ready", "--", "true"}, 65, "queue mail has no pipeline");
   refused(place, {"schedule", "add", "s", "--every", "1h", "--queue", "mail", "--stage", "x"}, 65, "has no pipeline");

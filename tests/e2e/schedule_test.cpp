@@ -176,7 +176,7 @@ TEST(Schedule, AnIntervalMissedWhilePausedIsOneRangeAndARewindOpensIt) {
   EXPECT_GE(range["count"], 2);
   EXPECT_TRUE(range["job"].is_null());
   schedule_refused(place, {"schedule", "rewind", "s", "--to", "2020-01-01T00:00:00Z"}, 65,
-                   "use that moment or a later one");
+                   "use that time or a later one");
   schedule_refused(place, {"schedule", "rewind", "s"}, 64, "--to");
   ASSERT_EQ(place.fenceline({"schedule", "rewind", "s", "--to", from, "--reason", "they count"}).status, 0);
   EXPECT_EQ(schedule_acts(place).back(), "schedule_rewound");

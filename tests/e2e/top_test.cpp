@@ -146,7 +146,7 @@ TEST(Top, AStoreThatGoesAwayIsSaidAndItsReturnIsSeen) {
   EXPECT_TRUE(tmux.shows("the store has been unreachable since")) << tmux.picture();
   EXPECT_TRUE(tmux.shows("1 queues  1")) << tmux.picture();  // as it was last seen
   server = redis_in(place);
-  EXPECT_TRUE(tmux.does_not_show("the store is away")) << tmux.picture();
+  EXPECT_TRUE(tmux.does_not_show("the store has been unreachable")) << tmux.picture();
   EXPECT_TRUE(tmux.shows("jobs 1 ready")) << tmux.picture();
   // A server that only hangs keeps nobody from leaving.
   server->signal(SIGSTOP);

@@ -62,7 +62,7 @@ TEST(Explain, TellsWhenItsTimeComesAndWhatItWaitsFor) {
   JobFacts facts = ready();
   facts.due_in = 90s;
   facts.job.run_at = kNow + 90s;
-  EXPECT_EQ(said(facts, "not_yet"), "its time comes in 90s, at 2026-11-15T11:01:30.000000Z");
+  EXPECT_EQ(said(facts, "not_yet"), "it is scheduled to run in 90s, at 2026-11-15T11:01:30.000000Z");
   facts.job.last_outcome = OutcomeKind::failed;
   facts.job.failures = 2;
   EXPECT_EQ(said(facts, "not_yet"), "it failed 2 times and will be retried in 90s, at 2026-11-15T11:01:30.000000Z");
@@ -76,7 +76,7 @@ TEST(Explain, NamesTheJobThatIsAheadInItsGroup) {
             "it is behind job 00000000-0000-0000-0000-000000000009 of its group 'customer 7'; see: fenceline job "
             "explain 00000000-0000-0000-0000-000000000009");
   facts.group_head_revoked = true;
-  EXPECT_NE(said(facts, "group").find("still kept by job 00000000-0000-0000-0000-000000000009"), std::string::npos)
+  EXPECT_NE(said(facts, "group").find("still taken by job 00000000-0000-0000-0000-000000000009"), std::string::npos)
       << said(facts, "group");
 }
 
@@ -167,7 +167,7 @@ TEST(Explain, NamesEachEffectInDoubtAndTheCommandThatResolvesIt) {
             std::string::npos);
   EXPECT_NE(reasons[1].sentence.find(" pay --none"), std::string::npos);
   facts.slot_left = 12s;
-  EXPECT_NE(said(facts, "slot").find("until the worker says it stopped, at most 12s more"), std::string::npos)
+  EXPECT_NE(said(facts, "slot").find("until the worker reports that it stopped, at most 12s more"), std::string::npos)
       << "why nobody may say yet";
 }
 

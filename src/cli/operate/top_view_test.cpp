@@ -189,7 +189,7 @@ TEST(TopView, AnEmptyNamespaceSaysSo) {
 
 TEST(TopView, TheHelpFitsAnOldTerminal) {
   const std::vector<std::string> lines = top_lines(busy(), {.help = true}, {.width = 80, .height = 24});
-  EXPECT_TRUE(shows(text_of(lines), "Nothing is changed from here")) << text_of(lines);
+  EXPECT_TRUE(shows(text_of(lines), "This view changes nothing")) << text_of(lines);
   for (std::size_t i = 2; i < lines.size(); ++i) EXPECT_FALSE(lines[i].ends_with("..")) << lines[i];
 }
 
