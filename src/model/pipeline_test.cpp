@@ -68,7 +68,7 @@ TEST(Pipeline, WhatCannotBeSaysWhy) {
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.count = 2; }).find("only 1 may"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.by = {"ana", "ana"}; }).find("twice"), std::string::npos);
   for (const char* const person : {" ana", "ana ", " "})
-    EXPECT_NE(with([&](PipelineSpec& spec) { spec.stages[2].gate.by = {person}; }).find("blanks at an end"),
+    EXPECT_NE(with([&](PipelineSpec& spec) { spec.stages[2].gate.by = {person}; }).find("begins or ends with spaces"),
               std::string::npos)
         << person;
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.within = 1ms; }).find("1s to 366d"), std::string::npos);
@@ -76,7 +76,7 @@ TEST(Pipeline, WhatCannotBeSaysWhy) {
             std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) {
               spec.stages[1].moves = std::vector<std::string>{"nowhere"};
-            }).find("no stage of this pipeline"),
+            }).find("not a stage of this pipeline"),
             std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].ttl = 48h; }).find("stage review: ttl"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].attempts = 1001; }).find("attempts 1001"), std::string::npos);

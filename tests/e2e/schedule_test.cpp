@@ -247,7 +247,7 @@ TEST(Schedule, S2_WhatThisMachineCannotReadStopsNoWorkerAndCanBeMended) {
   const Json trail = answer(place, {"trail"})["trail"];
   EXPECT_TRUE(std::ranges::any_of(trail, [](const Json& entry) {
     return entry["act"] == "schedule_changed" &&
-           has(entry["reason"], "declared in fenceline.toml; what it was could not be read");
+           has(entry["reason"], "declared in fenceline.toml; its old definition could not be read");
   })) << trail;
   ASSERT_EQ(place.fenceline(kNightly).status, 0);
   EXPECT_EQ(there({"schedule", "remove", "nightly"}).status, 0);

@@ -30,7 +30,8 @@ class RedisOpen : public testing::Test {
 TEST_F(RedisOpen, AReplicaIsRefusedAndItsPrimaryNamed) {
   const Error error = refused({.url = from_environment("FENCELINE_TEST_REDIS_REPLICA")});
   EXPECT_EQ(error.code, Code::refused);
-  EXPECT_NE(error.message.find("is a replica and takes no writes; name its primary (127.0.0.1:"), std::string::npos)
+  EXPECT_NE(error.message.find("is a replica and does not accept writes; name its primary (127.0.0.1:"),
+            std::string::npos)
       << error.message;
 }
 
