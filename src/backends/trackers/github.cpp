@@ -40,7 +40,7 @@ std::optional<Trouble> limit_of(const http::Response& response, const Served& se
       message.find("secondary rate limit") != std::string::npos || message.find("abuse detection") != std::string::npos;
   if (!after && !used_up && !secondary && response.status != 429) return std::nullopt;
   Trouble limited{.kind = TroubleKind::limited,
-                  .message = used_up ? "its primary limit is used up" : "its secondary limit is reached",
+                  .message = used_up ? "the primary rate limit is used up" : "the secondary rate limit is reached",
                   .come_back = std::nullopt,
                   .served = served};
   if (after) {
@@ -127,13 +127,13 @@ class Github final : public Tracker {
   std::string place() const override { return "github:" + lower_case(repository_); }
 
   Answer<Account> who_am_i() override {
-    HttpVerb verb = asking("who we are");
+    HttpVerb verb = asking("account of the token");
     const auto response = verb.get("/user");
     if (!response) return std::unexpected(response.error());
     if (response->status != 200) return verb.fail(*response);
     const auto body = verb.json(*response);
     if (!body) return std::unexpected(body.error());
-    if (number_at(*body, "id") <= 0) return verb.fail(TroubleKind::unavailable, "its answer names no user");
+    if (number_at(*body, "id") <= 0) return verb.fail(TroubleKind::unavailable, "its answer does not name a user");
     return verb.answer(github_account(*body));
   }
 
@@ -169,7 +169,7 @@ class Github final : public Tracker {
                                   [&](const json& comment) { item.comments.push_back(comment_of(comment)); });
       if (!all) return std::unexpected(all.error());
       if (item.comments.size() > static_cast<std::size_t>(kCommentsMax))
-        return verb.fail(TroubleKind::refused, "it has more than " + std::to_string(kCommentsMax) + " comments");
+        return verb.fail(TroubleKind::refused, "the issue has more than " + std::to_string(kCommentsMax) + " comments");
     }
     if (request.moves) {
       item.moves.emplace();
@@ -182,12 +182,12 @@ class Github final : public Tracker {
   }
 
   Answer<LabelsAfter> add_labels(const ItemId& item, const std::vector<std::string>& labels) override {
-    HttpVerb verb = asking("labels on issue " + item);
+    HttpVerb verb = asking("add labels to issue " + item);
     return labels_after(verb, verb.change("POST", issue_path(item) + "/labels", json{{"labels", labels}}.dump()));
   }
 
   Answer<LabelsAfter> remove_label(const ItemId& item, const std::string& label) override {
-    HttpVerb verb = asking("label " + label + " off issue " + item);
+    HttpVerb verb = asking("remove label " + label + " from issue " + item);
     auto response = verb.change("DELETE", issue_path(item) + "/labels/" + http::escaped(label), "");
     // Not on it, or no such issue.
     if (response && response->status == 404) {
@@ -199,11 +199,11 @@ class Github final : public Tracker {
   }
 
   Answer<Nothing> set_status(const ItemId&, const std::string&) override {
-    return trouble(TroubleKind::refused, "github has labels, no statuses");
+    return trouble(TroubleKind::refused, "github has labels, not statuses");
   }
 
   Answer<Nothing> set_open(const ItemId& item, bool open) override {
-    HttpVerb verb = asking((open ? "the reopening of issue " : "the closing of issue ") + item);
+    HttpVerb verb = asking((open ? "reopen issue " : "close issue ") + item);
     const json body = open ? json{{"state", "open"}} : json{{"state", "closed"}, {"state_reason", "completed"}};
     const auto response = verb.change("PATCH", issue_path(item), body.dump());
     if (!response) return std::unexpected(response.error());
@@ -212,7 +212,7 @@ class Github final : public Tracker {
   }
 
   Answer<Comment> post(const ItemId& item, const std::string& text) override {
-    HttpVerb verb = asking("a comment on issue " + item);
+    HttpVerb verb = asking("comment on issue " + item);
     return comment_from(verb, verb.change("POST", issue_path(item) + "/comments", json{{"body", text}}.dump()), 201);
   }
 
@@ -251,7 +251,7 @@ class Github final : public Tracker {
       if (response->status != 200) return verb.fail(*response);
       const auto body = verb.json(*response);
       if (!body) return std::unexpected(body.error());
-      if (!body->is_array()) return verb.fail(TroubleKind::unavailable, "its answer is no list");
+      if (!body->is_array()) return verb.fail(TroubleKind::unavailable, "its answer is not a list");
       for (const json& one : *body)
         if (one.is_object()) take(one);
       if (!has_next(*response)) break;

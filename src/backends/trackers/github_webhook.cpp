@@ -30,30 +30,31 @@ GithubWebhook::GithubWebhook(Log log, GithubWebhookOptions options) : log_(log),
 }
 
 http::HttpResponse GithubWebhook::answer(const http::HttpRequest& request) {
-  if (request.method != "POST") return said(405, "deliveries come by POST");
+  if (request.method != "POST") return said(405, "use POST");
   const std::string signature = request.header("x-hub-signature-256").value_or("");
   if (!same_in_constant_time(signature, std::string(kScheme) + hmac_sha256_hex(options_.secret, request.body))) {
     refused(signature.empty() ? "no_signature" : "wrong_signature");
-    return said(401, "the signature does not fit");
+    return said(401, "wrong signature");
   }
   const std::string delivery = request.header("x-github-delivery").value_or("");
   if (!is_delivery_id(delivery)) return said(400, "X-GitHub-Delivery is missing");
-  if (!is_new(delivery, signature)) return said(200, "it came before");
+  if (!is_new(delivery, signature)) return said(200, "already delivered");
   const std::string event = request.header("x-github-event").value_or("");
-  if (event != "issues" && event != "issue_comment") return said(200, "not about an issue");
+  if (event != "issues" && event != "issue_comment") return said(200, "not about an issue, ignored");
   if (!request.header("content-type").value_or("").starts_with("application/json"))
     return said(415, "set the webhook's content type to application/json");
   const nlohmann::json body = nlohmann::json::parse(request.body, nullptr, false);
   const nlohmann::json issue = member(body, "issue");
   const std::int64_t number = number_at(issue, "number");
-  if (number <= 0) return said(400, "it names no issue");
+  if (number <= 0) return said(400, "the issue is missing");
   if (lower_case(text_at(member(body, "repository"), "full_name")) != lower_case(options_.repository))
-    return said(200, "of another repository");
-  if (issue.contains("pull_request")) return said(200, "a pull request");
+    return said(200, "another repository, ignored");
+  if (issue.contains("pull_request")) return said(200, "a pull request, ignored");
   const std::string sender = std::to_string(number_at(member(body, "sender"), "id"));
-  if (std::ranges::find(options_.workers, sender) != options_.workers.end()) return said(200, "our own doing");
+  if (std::ranges::find(options_.workers, sender) != options_.workers.end())
+    return said(200, "a change by the workers, ignored");
   options_.hint(std::to_string(number));
-  return said(202, "it will be looked at");
+  return said(202, "accepted");
 }
 
 bool GithubWebhook::is_new(const std::string& delivery, const std::string& signature) {

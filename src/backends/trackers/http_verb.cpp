@@ -57,22 +57,22 @@ std::expected<http::Response, Trouble> HttpVerb::change(const std::string& metho
 std::expected<nlohmann::json, Trouble> HttpVerb::json(const http::Response& response) const {
   nlohmann::json value = nlohmann::json::parse(response.body, nullptr, false);
   if (value.is_discarded())
-    return fail(changes_ ? TroubleKind::in_doubt : TroubleKind::unavailable, "its answer is no JSON");
+    return fail(changes_ ? TroubleKind::in_doubt : TroubleKind::unavailable, "its answer is not JSON");
   return value;
 }
 
 std::unexpected<Trouble> HttpVerb::fail(TroubleKind kind, const std::string& why) const {
-  return trouble(kind, place_.tracker + ", asked for " + what_ + ": " + why, served_);
+  return trouble(kind, place_.tracker + ": " + what_ + ": " + why, served_);
 }
 
 std::unexpected<Trouble> HttpVerb::fail(const http::Response& response) const {
   if (limits_ != nullptr) {
     if (std::optional<Trouble> limited = limits_(response, served_)) {
-      limited->message = place_.tracker + ", asked for " + what_ + ": " + limited->message;
+      limited->message = place_.tracker + ": " + what_ + ": " + limited->message;
       return std::unexpected(std::move(*limited));
     }
   }
-  const std::string why = "it answers " + std::to_string(response.status);
+  const std::string why = "HTTP status " + std::to_string(response.status);
   switch (response.status) {
     case 401:
     case 403:

@@ -45,7 +45,7 @@ TEST_F(OpenTracker, SaysWhatIsWrongWithAnAddress) {
   EXPECT_EQ(refusal("redmine+pm.example.org/docs"),
             "the tracker's address needs https:// before its host: redmine+https://HOST/PROJECT");
   EXPECT_EQ(refusal("redmine+https://pm.example.org"),
-            "a tracker on Redmine is redmine+https://HOST/PROJECT; this names no project");
+            "the address of a tracker on Redmine is redmine+https://HOST/PROJECT; the project is missing");
   EXPECT_NE(refusal("redmine+http://pm.example.org/docs").find("use https://"), std::string::npos);
   EXPECT_NE(refusal("redmine+http://127.0.0.1.example.org/docs").find("use https://"), std::string::npos);
   EXPECT_NE(refusal("redmine+https://key:s3cret@pm.example.org/docs").find("mode 0600"), std::string::npos);
@@ -80,9 +80,10 @@ TEST_F(OpenTracker, TakesASecretFromTheEnvironmentOrAFileOfItsOwnerAlone) {
 TEST_F(OpenTracker, NeedsAToken) {
   const auto without = open_tracker(runtime_, "github:acme/docs", environment());
   ASSERT_FALSE(without);
-  EXPECT_EQ(without.error().message,
-            "no token for the tracker: set FENCELINE_GITHUB_TOKEN, or FENCELINE_GITHUB_TOKEN_FILE to a file of mode "
-            "0600 that holds it");
+  EXPECT_EQ(
+      without.error().message,
+      "there is no token for the tracker; set FENCELINE_GITHUB_TOKEN, or FENCELINE_GITHUB_TOKEN_FILE to a file of "
+      "mode 0600 that holds it");
   set_["GH_TOKEN"] = "x";
   EXPECT_EQ((*open_tracker(runtime_, "github:acme/docs", environment()))->place(), "github:acme/docs");
   set_["FENCELINE_REDMINE_KEY"] = "y";

@@ -46,14 +46,14 @@ class Redmine final : public Tracker {
   std::string place() const override { return "redmine+" + lower_case(place_.base) + "/" + lower_case(project_); }
 
   Answer<Account> who_am_i() override {
-    HttpVerb verb(place_, clock_, "who we are");
+    HttpVerb verb(place_, clock_, "account of the key");
     const auto response = verb.get("/users/current.json");
     if (!response) return std::unexpected(response.error());
     if (response->status != 200) return verb.fail(*response);
     const auto body = verb.json(*response);
     if (!body) return std::unexpected(body.error());
     const json user = member(*body, "user");
-    if (number_at(user, "id") <= 0) return verb.fail(TroubleKind::unavailable, "its answer names no user");
+    if (number_at(user, "id") <= 0) return verb.fail(TroubleKind::unavailable, "its answer does not name a user");
     return verb.answer(Account{.id = std::to_string(number_at(user, "id")), .name = text_at(user, "login")});
   }
 
@@ -102,14 +102,14 @@ class Redmine final : public Tracker {
   }
 
   Answer<Nothing> set_status(const ItemId& item, const std::string& status) override {
-    HttpVerb verb(place_, clock_, "status " + status + " of issue " + item);
+    HttpVerb verb(place_, clock_, "set status " + status + " of issue " + item);
     const auto wanted = status_named(verb, status);
     if (!wanted) return std::unexpected(wanted.error());
     return put_status(verb, item, **wanted);
   }
 
   Answer<Nothing> set_open(const ItemId& item, bool open) override {
-    HttpVerb verb(place_, clock_, (open ? "the reopening of issue " : "the closing of issue ") + item);
+    HttpVerb verb(place_, clock_, (open ? "reopen issue " : "close issue ") + item);
     const auto known = statuses(verb);
     if (!known) return std::unexpected(known.error());
     const auto read = read_issue(verb, item);
@@ -118,22 +118,23 @@ class Redmine final : public Tracker {
     const auto status = std::ranges::find(**known, !open, &Status::closed);
     if (status == (*known)->end())
       return verb.fail(TroubleKind::refused,
-                       open ? "it has no status that is open" : "it has no status that closes an issue");
+                       open ? "there is no open issue status" : "there is no issue status that counts as closed");
     return put_status(verb, item, *status);
   }
 
   Answer<Comment> post(const ItemId& item, const std::string& text) override {
-    HttpVerb verb(place_, clock_, "a comment on issue " + item);
+    HttpVerb verb(place_, clock_, "comment on issue " + item);
     const auto response = verb.change("PUT", issue_path(item), json{{"issue", {{"notes", text}}}}.dump());
     if (!response) return std::unexpected(response.error());
     // Two updates at once: Redmine took the other one.
-    if (is_stale(*response)) return verb.fail(TroubleKind::unavailable, "another update came between");
+    if (is_stale(*response))
+      return verb.fail(TroubleKind::unavailable, "somebody else updated the issue at the same time");
     if (response->status != 204 && response->status != 200) return verb.fail(*response);
     const auto read = read_issue(verb, item);
-    if (!read) return verb.fail(TroubleKind::in_doubt, "it was taken, and could not be read back");
+    if (!read) return verb.fail(TroubleKind::in_doubt, "it was accepted, but could not be read back");
     const std::vector<Comment>& comments = read->item.comments;
     const auto ours = std::ranges::find(comments.rbegin(), comments.rend(), text_of(text), &Comment::text);
-    if (ours == comments.rend()) return verb.fail(TroubleKind::in_doubt, "it was taken, and is not there");
+    if (ours == comments.rend()) return verb.fail(TroubleKind::in_doubt, "it was accepted, but is not there");
     return verb.answer(*ours);
   }
 
@@ -153,10 +154,10 @@ class Redmine final : public Tracker {
   }
 
   Answer<Swapped> swap(const SwapRequest& request) override {
-    HttpVerb verb(place_, clock_, "issue " + request.item + " as version " + request.version);
+    HttpVerb verb(place_, clock_, "update issue " + request.item + " at version " + request.version);
     if (request.version.empty() || request.version.size() > 15 ||
         request.version.find_first_not_of("0123456789") != std::string::npos)
-      return verb.fail(TroubleKind::refused, "that is no version");
+      return verb.fail(TroubleKind::refused, "the version is not a number");
     json issue = json::object();
     if (!request.comment.empty()) issue["notes"] = request.comment;
     if (request.status || request.open) {
@@ -224,7 +225,8 @@ class Redmine final : public Tracker {
       const auto found = std::ranges::find(**known, name, &Status::name);
       if (found != (*known)->end()) return std::shared_ptr<const Status>(*known, &*found);
     }
-    return verb.fail(TroubleKind::refused, "it has no issue status '" + name + "'; an administrator makes one");
+    return verb.fail(TroubleKind::refused,
+                     "there is no issue status '" + name + "'; an administrator has to create it");
   }
 
   std::expected<std::int64_t, Trouble> status_for(HttpVerb& verb, const SwapRequest& request) {
@@ -232,10 +234,11 @@ class Redmine final : public Tracker {
       const auto known = statuses(verb);
       if (!known) return std::unexpected(known.error());
       const auto closing = std::ranges::find(**known, true, &Status::closed);
-      if (closing == (*known)->end()) return verb.fail(TroubleKind::refused, "it has no status that closes an issue");
+      if (closing == (*known)->end())
+        return verb.fail(TroubleKind::refused, "there is no issue status that counts as closed");
       return closing->id;
     }
-    if (!request.status) return verb.fail(TroubleKind::refused, "a reopened issue needs a status");
+    if (!request.status) return verb.fail(TroubleKind::refused, "a status is needed to reopen an issue");
     const auto named = status_named(verb, *request.status);
     if (!named) return std::unexpected(named.error());
     return (*named)->id;
@@ -245,13 +248,14 @@ class Redmine final : public Tracker {
   Answer<Nothing> put_status(HttpVerb& verb, const ItemId& item, const Status& status) {
     const auto response = verb.change("PUT", issue_path(item), json{{"issue", {{"status_id", status.id}}}}.dump());
     if (!response) return std::unexpected(response.error());
-    if (is_stale(*response)) return verb.fail(TroubleKind::unavailable, "another update came between");
+    if (is_stale(*response))
+      return verb.fail(TroubleKind::unavailable, "somebody else updated the issue at the same time");
     if (response->status != 204 && response->status != 200) return verb.fail(*response);
     const auto read = read_issue(verb, item);
-    if (!read) return verb.fail(TroubleKind::in_doubt, "it was taken, and could not be read back");
+    if (!read) return verb.fail(TroubleKind::in_doubt, "it was accepted, but could not be read back");
     if (read->item.state->status != status.name)
       return verb.fail(TroubleKind::refused,
-                       "its workflow has no way to the status '" + status.name + "' for this account");
+                       "the workflow does not allow this account the status '" + status.name + "'");
     return verb.answer(Nothing{});
   }
 
@@ -294,7 +298,7 @@ class Redmine final : public Tracker {
       take_journal(journal, **known, read.item);
     }
     if (read.item.comments.size() > static_cast<std::size_t>(kCommentsMax))
-      return verb.fail(TroubleKind::refused, "it has more than " + std::to_string(kCommentsMax) + " comments");
+      return verb.fail(TroubleKind::refused, "the issue has more than " + std::to_string(kCommentsMax) + " comments");
     read.item.state->version = std::to_string(read.journals + 1 + beyond(item));
     return read;
   }
@@ -335,7 +339,7 @@ class Redmine final : public Tracker {
     if (!response) return std::unexpected(response.error());
     if (response->status == 204 || response->status == 200)
       return verb.answer(Swapped{.version = std::to_string(version + 1), .comment = std::nullopt});
-    if (is_stale(*response)) return verb.fail(TroubleKind::conflict, "it is another one by now");
+    if (is_stale(*response)) return verb.fail(TroubleKind::conflict, "the issue has another version now");
     return verb.fail(*response);
   }
 
