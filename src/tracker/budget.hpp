@@ -1,5 +1,5 @@
-// How much a process may ask of a tracker: one for all its workers. Trackers count what an account writes by the minute
-// and by the hour, and everything by the hour; whoever passes that is shut out. Time is an argument.
+// How many requests a process may send to a tracker: one budget for all its workers. Trackers limit an account's writes
+// per minute and per hour, and all its requests per hour. Time is an argument.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace fenceline::tracker {
 
 enum class CallKind { read, write };
 
-// What must not wait (renewals, outcomes) may use all of it; the rest leaves a fifth.
+// Urgent requests (renewals, outcomes) may use all of it; the others leave a fifth.
 enum class Urgency { usual, urgent };
 
 struct BudgetOptions {
@@ -29,15 +29,15 @@ class Budget {
 
   // How long until such a call may be made; zero: now, and a write is counted.
   Duration take(CallKind kind, Urgency urgency, Instant now);
-  // What an answer said of the primary budget.
+  // What an answer said about the primary limit.
   void served(const Served& served, Instant now);
-  // The tracker shut us out: nobody calls until then. If it did not say until when: a minute, doubling to a quarter of
-  // an hour.
+  // The tracker rate-limits us: nobody calls until `come_back` is over; if it did not say, for a minute, doubling to a
+  // quarter of an hour.
   void limited(std::optional<Duration> come_back, Instant now);
   void unlimited();
 
-  std::int64_t writes() const;  // all in all
-  std::int64_t limits() const;  // how often it was shut out
+  std::int64_t writes() const;  // in total
+  std::int64_t limits() const;  // how often it was rate-limited
 
  private:
   mutable std::mutex mutex_;

@@ -1,7 +1,6 @@
-// Items of which somebody heard that they changed, and when to look at them: what a tracker tells may come before what
-// it shows, which is "not found" or as it was for up to three minutes. Nothing that was told is believed, so one that
-// is lost, doubled or late does no harm: it costs some reads, or waits for the next look at the lists. Time is an
-// argument.
+// Items that a webhook says have changed, and when to look at them: for up to three minutes after the webhook the
+// tracker may answer "not found" or show the old state. Nothing in a hint is believed, so a lost, duplicate or late one
+// does no harm: it costs some reads, or waits for the next poll. Time is an argument.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@ inline constexpr std::array<Duration, 5> kHintLooks{std::chrono::seconds{0}, std
                                                     std::chrono::seconds{30}, std::chrono::seconds{90},
                                                     std::chrono::seconds{180}};
 inline constexpr std::size_t kHintsMost = 1000;  // items at a time; more are left to the lists
-inline constexpr int kHintLooksAMinute = 15;     // so that a storm of them does not use up the budget
+inline constexpr int kHintLooksAMinute = 15;     // so that many of them do not use up the budget
 
 // Safe to call from several threads.
 class Hints {

@@ -1,5 +1,5 @@
-// A tracker that waits: for the budget, when the tracker says that it had enough, and when it is not reached. Only what
-// did not happen is repeated; what is in doubt is for the caller, who knows how to look.
+// A tracker that waits: for the budget, when the tracker rate-limits, and when it cannot be reached. It retries only
+// what did not happen; what is in doubt is left to the caller, who knows how to find out.
 #pragma once
 
 #include <stop_token>
@@ -13,7 +13,7 @@
 namespace fenceline::tracker {
 
 struct Patience {
-  Duration most = std::chrono::minutes{10};  // what would wait longer is answered as limited or unavailable
+  Duration most = std::chrono::minutes{10};  // a longer wait is answered as limited or unavailable
   Urgency urgency = Urgency::usual;
   std::stop_token stop = {};  // a wait ends with unavailable
 };

@@ -1,15 +1,16 @@
-// What all workers of one tracker agree on. The whole protocol in short:
+// What all workers of one tracker agree on. The protocol in short:
 //
-// - Comments decide. Records (marker.hpp) by the workers' accounts say where an item is; its generation grows with
-// each. Claims are valid for one generation; the smallest valid
-//   live one has the item (T1, T2; ledger.hpp).
-// - Labels show it to people, and are how people command (steps.hpp). A worker writes the comment first and labels
-// after, so that whatever is half done can be read from the comments and
-//   made whole by anybody (P2). Labels are added before others are taken off: an item is always in a list.
-// - To claim: read; if nobody has it, post a claim that names the dead ones; read back; whoever has the smallest goes
-// on, the others withdraw their own (T3).
+// - Comments decide. Records (marker.hpp) by the workers' accounts say where an item is; each record with a `to` begins
+//   the next generation. A claim is valid for one generation; the smallest valid live claim has the item (T1, T2;
+//   ledger.hpp).
+// - Labels show this to people, and are how people command (steps.hpp). A worker writes the comment first and the
+// labels
+//   after it, so that anybody can read from the comments what is unfinished, and repair it (P2). Labels are added
+//   before others are removed: an item is always in a list.
+// - To claim: read; if nobody has the item, post a claim that names the dead ones; read back. The smallest claim works,
+//   the others withdraw their own (T3).
 // - To advance: read; if the generation is still the claim's, post the record. The first valid record of a generation
-// counts, a later one is void (T4).
+//   counts, a later one is void (T4).
 #pragma once
 
 #include <string>
@@ -46,7 +47,7 @@ struct Protocol {
   std::string claimed = std::string(kClaimedLabel);  // the label of a claimed item
   std::string in_progress = {};  // the label or status of an item that is worked on; empty: that of `processing`
   Duration settled = std::chrono::seconds{
-      180};  // so long what was written may not be seen by everybody: what looks half done is left to its writer
+      180};  // for so long a write may not be visible to everybody, and what looks unfinished is left to its writer
 
   bool is_worker(const Account& account) const;
   bool is_trusted(const Account& account) const;  // never a worker's account
@@ -68,13 +69,13 @@ std::string place_after(const PipelineSpec& spec, std::string_view place);
 std::string place_before(const PipelineSpec& spec, std::string_view place);
 // Where somebody who wants an item at `place` gets it: before its gate, if it has one.
 std::string place_to_enter(const PipelineSpec& spec, std::string_view place);
-// Whether a person may move an item from there; from what is no stage any more: anywhere.
+// Whether a person may move an item from there; from a place that is not in the pipeline any more: anywhere.
 bool may_move_to(const PipelineSpec& spec, std::string_view from, std::string_view to);
 // The stage's index, of `gate:S` that of S. Empty: no place of the pipeline.
 std::optional<Position> find_place(const PipelineSpec& spec, std::string_view place);
 std::string place_name(const PipelineSpec& spec, Position position);
 
-// What makes a pipeline unfit for a tracker. Errors: refused, with what to use instead; invalid.
+// Whether a pipeline can be used on a tracker. Errors: refused, with what to use instead; invalid.
 Result<void> check_protocol(const Protocol& protocol);
 
 // In the order of T1.

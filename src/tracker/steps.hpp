@@ -1,6 +1,6 @@
-// What to do next about an item: at most one write, with its reason. Pure: the pipeline, the item as it was read, who
-// asks, and the tracker's clock decide. Whoever is killed between any two writes leaves something that the same
-// function, asked by anybody later, makes whole.
+// What to do next with an item: at most one write, with its reason. Pure: it depends on the pipeline, the item as it
+// was read, who asks, and the tracker's clock. If a worker is killed between any two writes, the same function, called
+// by anybody later, repairs what it left.
 #pragma once
 
 #include <optional>
@@ -39,7 +39,7 @@ struct Step {
 struct Self {
   Account account;
   std::vector<std::string> places;  // at which this worker works
-  bool sweeps = false;              // it has the time to make whole what others left
+  bool sweeps = false;              // it also repairs what others left
 };
 
 // `item` has its state; moves too, if a step asked for them.
@@ -49,7 +49,7 @@ Step next_step(const Protocol& protocol, const Item& item, const Ledger& ledger,
 // others are left alone, and those that a living claim needs are kept (T3). What people closed is never opened again.
 Step mirror_step(const Protocol& protocol, const ItemState& state, const Ledger& ledger);
 
-// Somebody who may not moves the item again and again, whether or not a label is wrong just now: `item` has its moves.
+// Whether somebody who may not keeps moving the item, even if no label is wrong just now. `item` has its moves.
 bool is_fought_over(const Protocol& protocol, const Item& item, WallTime now);
 // Why the work under a live claim must stop: a person closed or moved the item, took it out of the pipeline or deleted
 // the claim; or somebody else has written the outcome. What it comes to must not count as done.
@@ -66,12 +66,12 @@ std::optional<Step> command_since(const Protocol& protocol, const Item& item, co
 // Leaves it to people.
 Step contest_step(const Ledger& ledger, std::string why, std::string by = {});
 
-// What an outcome at the ledger's place makes of the item: the record to post, or an erasure if nothing must be
-// remembered. `claim` is ours.
+// What an outcome at the ledger's place means for the item: the record to post, or to erase the claim if nothing must
+// be remembered. `claim` is ours.
 Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& claim, OutcomeKind outcome);
 
-// The same, if whoever works at a stage asked that the item goes back to `to`: before the gate of that, if it has one.
-// Empty: that is no earlier stage, or the item is at a gate.
+// The same, if the handler asked that the item goes back to `to`, or to its entry condition if it has one. Empty: `to`
+// is not an earlier stage, or the item waits for an entry condition.
 std::optional<Step> back_step(const Protocol& protocol, const Ledger& ledger, const Claim& claim, std::string_view to);
 
 }  // namespace fenceline::tracker

@@ -1,19 +1,16 @@
-// The seam to an issue tracker: what a driver (GitHub, Redmine, ...) must be able to do, and nothing of what is done
-// with it. Claims, election, renewal, sweep, repair and the moves of labels are shared code above (protocol.hpp and
-// what it names); so a driver stays small.
+// The interface to an issue tracker: what a driver (GitHub, Redmine, ...) must be able to do. Claims, renewals, sweeps,
+// repairs and moves of labels are shared code above it (protocol.hpp and what it names), so a driver stays small.
 //
-// What goes where:
-//   a driver         turns a verb into requests and answers into values; reads every page; tells the kinds of trouble
-//   apart; knows no rule and never waits or repeats below drivers    the HTTP client that they share has the cache of
-//   ETags: a body by its URL, so that what is unchanged (304) is answered as before and costs no primary
-//                    budget (Cost::charged)
-//   above drivers    PatientTracker (patient_tracker.hpp): one Budget a process, primary and secondary limits,
-//   Retry-After, waits with jitter, and the repeats of what did
-//                    not happen. It is a Tracker around a driver, and rests on Cost, Limit and Trouble alone
+//   a driver       turns a verb into requests and answers into values. It reads every page and distinguishes the kinds
+//                  of trouble. It knows no rules, and never waits or retries
+//   below drivers  the HTTP client that they share caches bodies by ETag: an unchanged one (304) costs nothing of the
+//                  primary limit (Cost::charged)
+//   above drivers  PatientTracker (patient_tracker.hpp) is a Tracker around a driver: one Budget per process, primary
+//                  and secondary limits, Retry-After, waits with jitter, and retries of what did not happen
 //
-// Rules for every verb: it blocks, and ends by its deadline of kVerbTimeout. It is safe to call from several threads.
-// Times in values are the tracker's own: the tracker's clock alone decides what has expired, and every answer carries
-// it. Texts of others are data: a driver neither runs nor trims them. No verb writes the whole set of labels.
+// Rules for every verb: it blocks, ends by its deadline of kVerbTimeout, and can be called from several threads. Times
+// in values are the tracker's: its clock alone decides what has expired, and every answer carries it. Texts of others
+// are data: a driver neither runs nor trims them. No verb writes the whole set of labels.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +29,12 @@ using ItemId = std::string;     // as the tracker writes it: "17"
 using CommentId = std::string;  // the same
 
 inline constexpr Duration kVerbTimeout = std::chrono::seconds{30};
-inline constexpr int kItemsMax = 10'000;    // of one list; what is more is left out, the oldest stay
+inline constexpr int kItemsMax = 10'000;    // in one list: the oldest
 inline constexpr int kCommentsMax = 2'000;  // of one item: beyond it a read is refused, and the item is left to people
 inline constexpr std::size_t kTextBytesMax =
-    1 << 18;  // of one comment or body: what is longer is cut there, so that it is no exact marker
+    1 << 18;  // of one comment or body: a longer one is cut there, and so is not a marker
 
-// Whoever wrote or moved something. Trust goes by `id`, which is never another's; names can change hands.
+// Who wrote or moved something. Trust goes by `id`; a name can be given to somebody else.
 struct Account {
   std::string id;
   std::string name;
@@ -84,7 +81,7 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
-// What an answer cost: requests sent, and those of them that count against the tracker's primary budget (a 304 does
+// What an answer cost: requests sent, and those of them that count against the tracker's primary limit (a 304 does
 // not).
 struct Cost {
   int requests = 0;
@@ -98,8 +95,8 @@ struct Cost {
   bool operator==(const Cost&) const = default;
 };
 
-// What the tracker said is left of the primary budget, and how long until it is whole again; durations, because only
-// the tracker knows its clock.
+// What is left of the primary limit, and how long until it is full again; durations, because only the tracker knows its
+// clock.
 struct Limit {
   std::int64_t left = 0;
   Duration whole_in{0};
@@ -132,11 +129,10 @@ enum class TroubleKind {
   in_doubt,   // a time-out, reset, 500, 502, 503 or 504 after sending, an answer that cannot be read: a write may have
               // happened, now or later. Of a read: as unavailable
   limited,    // primary or secondary limit (403 or 429 that says so): nothing changed; `come_back` says when
-  denied,     // credentials or rights (401, 403 that is no limit)
-  refused,    // the tracker will never take this request (422, 410, a locked conversation, kCommentsMax passed)
-  not_found,  // 404. Shortly after an item was made or moved the tracker may say so for up to three minutes: no proof
-              // that it is gone
-  conflict,   // swap(): the version is another one; nothing changed
+  denied,     // credentials or rights (401, 403 that is not a limit)
+  refused,    // the tracker will never accept this request (422, 410, a locked conversation, more than kCommentsMax)
+  not_found,  // 404. For up to three minutes after an item was made or moved this does not prove that it is gone
+  conflict,   // swap(): the item has another version; nothing changed
 };
 
 std::string_view to_string(TroubleKind kind);
