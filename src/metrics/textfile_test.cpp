@@ -15,8 +15,8 @@
 namespace fenceline::metrics {
 namespace {
 
-using test::code_of;
-using test::must;
+using fenceline::test::code_of;
+using fenceline::test::must;
 
 constexpr std::string_view kFirst =
     "# HELP up 1 if it answers\n# TYPE up gauge\nup 0\n"
@@ -60,7 +60,7 @@ TEST(Textfile, IsReplacedWholeAndNothingElseIsLeftInItsFolder) {
 }
 
 TEST(Textfile, ARunHasItsCountersAndNoGaugesThatOnlyALookAtTheStoreKnows) {
-  const test::ManualClock clock;
+  const fenceline::test::ManualClock clock;
   Metrics metrics({.version = "1", .store = "sqlite", .lock_class = "nightly", .lock_names = {"backup"}}, clock);
   metrics.observe(Family::lock_wait_seconds, {metrics.lock_class("item"), "backup"}, 0.5);
   metrics.observe(Family::lock_wait_seconds, {metrics.lock_class("item"), "unknown"}, 0.5);
