@@ -247,10 +247,28 @@ TEST(Pipeline, ABadFileIsOneLineWithItsLineAndTheKeyThatWasMeant) {
   bad(head + "[stage.b]\ngate = { check = [] }\n", "no command");
   bad(head + "[stage.a]\ngate = { approval = { count = 1 } }\n", "stage a is the first one");
   bad(head + "[stage.b]\nmoves = [\"c\"]\n", "not a stage of this pipeline");
+  bad(head + "[stage.a]\ninput = \"previous\"\n", "stage a is the first stage");
+  bad(head + "[stage.b]\ninput = \"last\"\n", "stage.b.input must be \"payload\" or \"previous\"");
+  bad(head + "[tracker]\nclaim = { in_progress = \"a,b\" }\n", "tracker.claim.in_progress must be a label");
   bad("[pipeline]\nname = \"docs\"\nstages = [\"a\", \"a\"]\n", "twice");
   bad("[pipeline]\nname = \"do cs\"\nstages = [\"a\"]\n", "pipeline 'do cs'");
   refused(place, {"pipeline", "apply", "none.toml"}, 66, "none.toml");
   EXPECT_FALSE(std::filesystem::exists(place.file("fenceline.db"))) << "what is wrong does not even make a store";
+}
+
+TEST(Pipeline, AStageHandsItsOutputToTheNextOne) {
+  const Workplace place;
+  apply(place, R"(
+[pipeline]
+name = "docs"
+stages = ["ready", "review"]
+[stage.review]
+input = "previous"
+)");
+  const std::string id = item(place, {"--key", "chapter-1", "--payload", R"({"n":1})"});
+  EXPECT_EQ(work(place, "ready", "echo \"draft of $FENCELINE_KEY: $(cat)\"").status, 0);
+  EXPECT_EQ(work(place, "review", "cat").status, 0);
+  EXPECT_TRUE(has(show(place, id)["result"], "draft of chapter-1: {\"n\":1}"));
 }
 
 TEST(Pipeline, P2_TheMovesOfItsWorkersAndPeopleAreAudited) {
