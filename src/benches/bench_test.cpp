@@ -84,7 +84,7 @@ TEST(BenchReport, IsTablesThatFit80Columns) {
   std::string text;
   for (const Table& table : bench_tables(some_results())) text += render_columns(table, 80, false) + "\n";
   EXPECT_TRUE(text.starts_with("measure  jobs_per_s  raw_per_s  of_raw ")) << text;
-  EXPECT_NE(text.find("\nstart_latency  p99_ms  61.0  at most 60.0  missed\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nstart_latency  p99_ms   61.0  at most 60.0  missed\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\nbacklog  failed  no answer\n"), std::string::npos) << text;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;

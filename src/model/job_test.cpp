@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "base/utf8.hpp"
+
 namespace fenceline {
 namespace {
 
@@ -39,7 +41,8 @@ TEST(Name, EverythingElseIsRefusedInOnePrintableLine) {
     EXPECT_EQ(checked.error().code, Code::invalid);
     EXPECT_TRUE(checked.error().message.starts_with("queue "));
     EXPECT_LT(checked.error().message.size(), 300u);
-    for (const char c : checked.error().message) EXPECT_TRUE(c >= 0x20 && c < 0x7f);
+    EXPECT_TRUE(is_valid_utf8(checked.error().message)) << "letters that are not ASCII are echoed as typed";
+    for (const char c : checked.error().message) EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
   }
 }
 
