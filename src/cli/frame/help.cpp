@@ -112,7 +112,8 @@ const std::vector<HelpTopic>& help_topics() {
       {"options", "Options of every command",
        [] {
          return "Options of every command, before or after it:\n" + two_columns(option_rows(global_options())) +
-                "\nfenceline.toml can set them too; 'fenceline config show --origin' names what is in\nforce.\n";
+                "\nfenceline.toml can set the store and the namespace too; 'fenceline config show\n--origin' shows "
+                "what is in force.\n";
        }},
       {"environment", "Environment variables",
        [] { return "Environment variables; an option wins over them:\n" + two_columns(environment_rows()); }},

@@ -76,9 +76,9 @@ TEST(Crontab, ABadLineIsNamed) {
   EXPECT_TRUE(crontab_refusal("@daily x\n61 * * * * y\n").starts_with("tab:2: "))
       << crontab_refusal("@daily x\n61 * * * * y\n");
   EXPECT_TRUE(crontab_refusal("@reboot x").starts_with("tab:1: "));
-  EXPECT_NE(crontab_refusal("* * * * *").find("no command"), std::string::npos);
-  EXPECT_NE(crontab_refusal("* * *").find("no command"), std::string::npos);
-  EXPECT_NE(crontab_refusal("@daily").find("no command"), std::string::npos);
+  EXPECT_NE(crontab_refusal("* * * * *").find("is missing"), std::string::npos);
+  EXPECT_NE(crontab_refusal("* * *").find("is missing"), std::string::npos);
+  EXPECT_NE(crontab_refusal("@daily").find("is missing"), std::string::npos);
   EXPECT_NE(crontab_refusal("hello").find("neither"), std::string::npos);
   EXPECT_NE(crontab_refusal("CRON_TZ=Europe/Berln\n@daily x").find("Europe/Berlin"), std::string::npos);
   EXPECT_NE(crontab_refusal("@daily x", false).find("--tz"), std::string::npos);
