@@ -152,7 +152,7 @@ declare
   word text;
 begin
   if coalesce(resource_, '') = '' or length(resource_) > 500 then
-    raise exception using errcode = '22023', message = 'a resource's name has 1 to 500 characters: the id of a job, or a name that all writers use';
+    raise exception using errcode = '22023', message = 'a resource''s name has 1 to 500 characters: the id of a job, or a name that all writers use';
   end if;
   if fence_ is null or fence_ < 1 or fence_ > 9007199254740991 then
     raise exception using errcode = '22023', message = format('fence %s of %s is not a fence: a fence is the number that came with the grant, 1 to 2^53-1', coalesce(fence_::text, 'null'), resource_);
