@@ -5,15 +5,10 @@
 #include <csignal>
 #include <set>
 
-#include "program.hpp"
+#include "jobs.hpp"
 
 namespace fenceline::e2e {
 namespace {
-
-std::string trimmed(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
-}
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> out;
