@@ -25,6 +25,11 @@ bool was_altered(const Protocol& protocol, const Comment& comment) {
 
 WallTime seconds_after_epoch(std::int64_t seconds) { return WallTime{std::chrono::seconds{seconds}}; }
 
+// Posted long after it was made: a copy whose original may be gone, or a request whose sender has given up.
+bool came_late(const Comment& comment, const Marker& claim) {
+  return claim.at != 0 && comment.created_at > seconds_after_epoch(claim.at) + 2 * kVerbTimeout;
+}
+
 // When the ttl began: by the tracker's stamp of the claim or of its last renewal, and never later than the marker says
 // itself. So old text that is pasted back, or posted again, is as old as it was.
 std::optional<WallTime> began(const Protocol& protocol, const Comment& comment, const Marker& marker) {
@@ -78,6 +83,11 @@ class Reading {
       // two pages.
       if (read.marker->generation > ledger_.generation)
         next_generation(read.marker->generation, read.marker->stage, comment.created_at);
+      if (came_late(comment, *read.marker)) {
+        ledger_.copies.push_back(comment.id);
+        leftover(comment);
+        return;
+      }
       claims_.push_back({&comment, *read.marker});
     } else if (!was_altered(protocol_, comment)) {
       record(comment, *read.marker);

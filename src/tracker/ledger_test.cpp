@@ -124,6 +124,16 @@ TEST(Ledger, T2_ACopyOfAClaimCountsAsNothing) {
   backlog.now += 600s;
   EXPECT_EQ(backlog.ledger().dead, std::vector<CommentId>{}) << "nor is it a lost delivery";
 
+  Backlog late;  // a copy whose original is gone
+  const CommentId gone = late.claim("a");
+  const std::string text = late.comment(gone).text;
+  late.item.comments.clear();
+  late.now += 61s;
+  const CommentId left = late.say(kRobots, text);
+  EXPECT_EQ(late.holder(), "");
+  EXPECT_EQ(late.ledger().copies, std::vector<CommentId>{left});
+  EXPECT_EQ(late.next().kind, StepKind::claim);
+
   Backlog other;  // copied from another item by the workers' own account, and nothing else is there
   const CommentId strange = other.say(kRobots, marker_text(other.claim_of("echo"), "18", other.protocol.signing));
   EXPECT_EQ(other.ledger().copies, std::vector<CommentId>{strange});

@@ -49,8 +49,8 @@ class Deciding {
   Step decide() const {
     if (ledger_.unreadable) return nothing("signed");
     if (ledger_.place == kDone) return done();
-    if (ledger_.contested) return contested();
     if (!state_.open) return nothing("closed");
+    if (ledger_.contested) return contested();
     if (item_.comments.size() >= kCommentsContested) return contest_step(ledger_, "comments");
     if (ledger_.order) return obey(*ledger_.order);
     if (ledger_.holder && now_ < held_since() + protocol_.settled) return nothing("held", ledger_.holder->ends);
