@@ -101,7 +101,7 @@ class Listing {
       const std::size_t wanted = step == 0 ? static_cast<std::size_t>(request_.limit) + 1 : kRowsAtOnce;
       const std::vector<ListedRow> rows = next_rows(step, wanted);
       for (const ListedRow& row : rows) {
-        looked_ += 1;
+        if (!row.fits || !asks_for_details(request_)) looked_ += 1;
         if (row.fits && !add_row(row.numbers)) return std::move(reply_);
         cursor_ = request_.newest_first ? row.numbers.first : row.numbers.last;
       }

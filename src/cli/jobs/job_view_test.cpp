@@ -103,9 +103,9 @@ TEST(JobView, AListHasAgeAndDurationAt80ColumnsAndNeverWraps) {
   const Table table = job_table({running_job(), other}, running_job().created_at + 5min);
   const std::string text = render_columns(table, 80, false);
   EXPECT_TRUE(text.starts_with("id        queue"));
-  EXPECT_NE(text.find("state      age  duration  failures  error"), std::string::npos) << text;
+  EXPECT_NE(text.find("state    age  duration  failures  error"), std::string::npos) << text;
   EXPECT_NE(text.find("0c6f9d10  mail"), std::string::npos) << text;
-  EXPECT_NE(text.find("running    5m       95s         2  smtp: 451"), std::string::npos) << text;
+  EXPECT_NE(text.find("running   5m       95s         2  smtp: 451"), std::string::npos) << text;
   EXPECT_EQ(text.find("holder"), std::string::npos);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;

@@ -2,12 +2,12 @@
 // our own.
 #include <algorithm>
 
+#include "backends/sqlite/file_check.hpp"
 #include "backends/trackers/open_tracker.hpp"
 #include "base/duration_text.hpp"
 #include "cli/frame/doctor_config.hpp"
 #include "cli/frame/text.hpp"
 #include "cli/operate/commands.hpp"
-#include "cli/operate/doctor_file.hpp"
 #include "cli/operate/doctor_view.hpp"
 #include "cli/operate/tracker_doctor.hpp"
 #include "cli/operate/workers.hpp"
@@ -128,7 +128,7 @@ Result<void> look(const Invocation& invocation, Store& store, Diagnosis& diagnos
   add(diagnosis, {std::move(*read)});
   constexpr std::string_view kFile = "sqlite:";
   if (const std::string url = from_any_folder(invocation.store_url); url.starts_with(kFile))
-    add(diagnosis, {file_finding(*invocation.runtime, url.substr(kFile.size()), kFileBudget)});
+    add(diagnosis, {sqlite::check_file(*invocation.runtime, url.substr(kFile.size()), kFileBudget)});
   if (invocation.has("--all-namespaces")) return look_everywhere(invocation, store, diagnosis);
   Result<Looked> looked = look_at_state(*invocation.runtime, store, options_for(invocation.ns));
   if (!looked) return std::unexpected(looked.error());

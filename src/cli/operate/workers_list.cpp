@@ -103,7 +103,7 @@ std::string worker_json(const WorkerRow& row, const RunningByOwner& running) {
 
 CommandSpec workers_list_command() {
   return {.name = "workers list",
-          .summary = "List workers, when they were last seen and how many jobs they run",
+          .summary = "List workers, and how many jobs each runs",
           .sections = {{"Columns",
                         {{"order",
                           "work, quiet or stop, as 'workers quiet', 'stop' and 'resume' set it; gone: not seen for "

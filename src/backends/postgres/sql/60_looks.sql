@@ -209,8 +209,8 @@ begin
       ends := chunk < step;
     else
       here := case when down then least(here, last + 1) else here end;
-      far := case when down then greatest(0, here - width) else least(last, here + width) end;
       if (down and here <= 1) or (not down and here >= last) then exit; end if;
+      far := case when down then greatest(0, here - width) else here + least(width, last - here) end;
       select l.looked, l.seqs, l.ids into chunk, seqs_, ids_
       from look_between(ns_, case when down then far - 1 else here end, case when down then here - 1 else far end, queues, state_, request, looked_most) as l;
       if chunk > looked_most then  -- a wide window over a dense part

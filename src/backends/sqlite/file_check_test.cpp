@@ -1,4 +1,4 @@
-#include "cli/operate/doctor_file.hpp"
+#include "backends/sqlite/file_check.hpp"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -9,12 +9,12 @@
 
 #include "runtime/thread_runtime.hpp"
 
-namespace fenceline::cli {
+namespace fenceline::sqlite {
 namespace {
 
 using namespace std::chrono_literals;
 
-class DoctorFile : public testing::Test {
+class SqliteFileCheck : public testing::Test {
  protected:
   void SetUp() override {
     sqlite3* db = nullptr;
@@ -31,26 +31,26 @@ class DoctorFile : public testing::Test {
 
   ThreadRuntime runtime_;
   const std::string path_ =
-      std::filesystem::temp_directory_path() / ("doctor_file_" + std::to_string(::getpid()) + ".db");
+      std::filesystem::temp_directory_path() / ("file_check_" + std::to_string(::getpid()) + ".db");
 };
 
-TEST_F(DoctorFile, AWholeFileIsOk) {
-  const Finding finding = file_finding(runtime_, path_, 10s);
+TEST_F(SqliteFileCheck, AWholeFileIsOk) {
+  const Finding finding = check_file(runtime_, path_, 10s);
   EXPECT_EQ(finding.name, "file");
   EXPECT_EQ(finding.status, FindingStatus::ok) << finding.detail;
 }
 
-TEST_F(DoctorFile, ADamagedPageIsNamed) {
+TEST_F(SqliteFileCheck, ADamagedPageIsNamed) {
   const auto size = static_cast<std::streamoff>(std::filesystem::file_size(path_));
   std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(size / 2 / 4096 * 4096);
   file << std::string(4096, '\x5a');
   file.close();
-  const Finding finding = file_finding(runtime_, path_, 10s);
+  const Finding finding = check_file(runtime_, path_, 10s);
   EXPECT_EQ(finding.status, FindingStatus::bad);
   EXPECT_TRUE(finding.detail.starts_with("the file is damaged: ")) << finding.detail;
   EXPECT_FALSE(finding.remedy.empty());
 }
 
 }  // namespace
-}  // namespace fenceline::cli
+}  // namespace fenceline::sqlite

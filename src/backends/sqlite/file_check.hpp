@@ -7,9 +7,9 @@
 #include "runtime/runtime.hpp"
 #include "store/store.hpp"
 
-namespace fenceline::cli {
+namespace fenceline::sqlite {
 
 // Finding `file`: SQLite's own quick check, for at most `budget`. It reads, and takes no lock that others wait for.
-Finding file_finding(const Runtime& runtime, const std::string& path, Duration budget);
+Finding check_file(const Runtime& runtime, const std::string& path, Duration budget);
 
-}  // namespace fenceline::cli
+}  // namespace fenceline::sqlite
