@@ -88,6 +88,9 @@ void LockChecks::bring_back(const AcquireRequest& request, Instant now) {
   for (auto& [place, queuer] : queue_) {
     if (is_asked(queuer.name)) queuer.kept_until = std::min(queuer.kept_until, now + kLockWaiterKeptFor);
   }
+  // Who was silent for too long has left, also if the clock goes back behind that moment.
+  std::erase_if(queue_,
+                [&](const auto& queuer) { return queuer.second.kept_until <= now && is_asked(queuer.second.name); });
 }
 
 void LockChecks::clock_went_ahead() {

@@ -207,8 +207,8 @@ SeedReport World::run() {
   if (!over()) ends_as_planned();
   if (!over() && plan_.queues > 0) starts_soon();
   if (!over()) stops_in_time();
-  if (!over()) checks_->compare_all(simulation_.now());
-  if (!over()) lock_checks_->compare_all(simulation_.now());
+  if (!over()) checks_->compare_all(store_clock_.now());
+  if (!over()) lock_checks_->compare_all(store_clock_.now());
   if (!over()) checks_->compare_stories();
   show_the_end();
   closing_ = true;

@@ -215,7 +215,7 @@ TEST_F(Groups, AreNotLookedForWhereNoHeadCanStandStill) {
   EXPECT_EQ(counted.asked, 0);
   enqueue({.delay = 1h});
   must(look_at_state(runtime, counted, options));
-  EXPECT_EQ(counted.asked, 1) << "one is tried later: it may be a head";
+  EXPECT_EQ(counted.asked, 2) << "one is tried later: it may be a head, or a clock that was ahead left it behind";
 }
 
 TEST_F(Groups, ALongQueueNamesOnlyTheHeadOfTheGroup) {

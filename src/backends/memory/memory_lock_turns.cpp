@@ -43,6 +43,10 @@ void MemoryStore::bring_locks_back(Space& space, const AcquireRequest& request, 
     if (std::ranges::binary_search(request.names, queuer.name))
       queuer.seen_until = brought_back(queuer.seen_until, kLockWaiterKeptFor, now);
   }
+  // Who was silent for too long has left, also if the clock goes back behind that moment.
+  std::erase_if(space.lock_queue, [&](const auto& queuer) {
+    return queuer.second.seen_until <= now.lease && std::ranges::binary_search(request.names, queuer.second.name);
+  });
 }
 
 Instant MemoryStore::free_from(const Lock* lock) {
