@@ -86,7 +86,7 @@ Table dead_groups_table(const std::vector<DeadGroup>& groups, WallTime now) {
                {.name = "newest", .right = true, .whole = true},
                {.name = "oldest", .right = true, .whole = true, .spare = true},
                {.name = "example", .whole = true},
-               {.name = "error"}},
+               {.name = "error", .wraps = true}},
               {}};
   const auto moment = [&](WallTime at) {
     Cell cell(format_time(at));
