@@ -34,7 +34,8 @@ Result<int> run_queue_rewind(Invocation& invocation) {
     print_line(std::to_string(rewound->moved));
     if (rewound->delayed > 0)
       tell("fenceline: " + counted(rewound->delayed, "delayed job") + " of queue " + row->queue +
-           " keep their run time. To start one now: fenceline job retry ID");
+           (rewound->delayed == 1 ? " keeps its" : " keep their") +
+           " run time. To start one now: fenceline job retry ID");
   }
   if (!invocation.stop.stop_requested()) return kExitOk;
   tell("fenceline: interrupted; run it again for the rest");
