@@ -44,7 +44,7 @@ TEST(WorkTerminal, TheLastLineIsThereOnceAfterTheWindowWasResized) {
     const std::vector<std::string> lines = lines_of(tmux.picture());
     return std::ranges::count_if(lines, [&](const std::string& line) { return has(line, text); });
   };
-  for (const int width : {30, 12, 80}) {
+  for (const int width : {40, 30, 80}) {
     tmux.resize(width, 20);
     const std::string id = enqueue(place);
     ASSERT_EQ(place.fenceline({"job", "cancel", id}).status, 0);

@@ -219,6 +219,19 @@ const std::map<std::string, MakeLine, std::less<>>& lines() {
       {"worker_draining", draining_line},
       {"worker_exit", hidden},  // the summary says it
       {"lease_acquired", acquired_line},
+      {"worker_ordered",
+       [](const LogEvent& e) {
+         return EventLine{.subject = "worker", .what = "ordered", .detail = field_text(e, "order")};
+       }},
+      {"jobs_removed",
+       [](const LogEvent& e) {
+         return EventLine{.subject = "worker",
+                          .what = "removed",
+                          .more = " " + field_text(e, "jobs") + " finished jobs: their retention is over",
+                          .tone = Tone::faint};
+       }},
+      {"claim_given_back", hidden},
+      {"delivery_stopped", hidden},  // lease_lost told of it
       {"execution_started", hidden},
       {"execution_ended", hidden},
       {"job_settled", settled_line},

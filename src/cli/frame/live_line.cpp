@@ -27,11 +27,12 @@ std::string LiveLine::erase(int width) const {
   return out + "\x1b[J";
 }
 
-// One column is left free: a cursor behind the last one may stand in the next row.
+// One column is left free: a cursor behind the last one may stand in the next row. Wrapping is off meanwhile: a window
+// that just shrank may not have told its width yet.
 std::string LiveLine::draw(int width) {
   const std::string shown = cut_to_columns(text_, std::max(1, width - 1));
   drawn_ = columns_of(shown);
-  return shown;
+  return shown.empty() ? "" : "\x1b[?7l" + shown + "\x1b[?7h";
 }
 
 }  // namespace fenceline::cli

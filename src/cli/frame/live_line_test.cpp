@@ -5,12 +5,14 @@
 namespace fenceline::cli {
 namespace {
 
+std::string drawn(const std::string& text) { return "\x1b[?7l" + text + "\x1b[?7h"; }
+
 TEST(LiveLine, IsDrawnBelowWhatIsWritten) {
   LiveLine line;
   EXPECT_EQ(line.above("one\n", 80), "one\n") << "nothing is drawn before it is shown";
-  EXPECT_EQ(line.show("1 running", 80), "1 running");
-  EXPECT_EQ(line.above("two\n", 80), "\r\x1b[Jtwo\n1 running");
-  EXPECT_EQ(line.show("0 running", 80), "\r\x1b[J0 running");
+  EXPECT_EQ(line.show("1 running", 80), drawn("1 running"));
+  EXPECT_EQ(line.above("two\n", 80), "\r\x1b[Jtwo\n" + drawn("1 running"));
+  EXPECT_EQ(line.show("0 running", 80), "\r\x1b[J" + drawn("0 running"));
 }
 
 TEST(LiveLine, IsTakenAwayAtTheEnd) {
@@ -22,16 +24,16 @@ TEST(LiveLine, IsTakenAwayAtTheEnd) {
 
 TEST(LiveLine, NeverReachesTheLastColumn) {
   LiveLine line;
-  EXPECT_EQ(line.show("0123456789", 10), "0123456..");
-  EXPECT_EQ(line.show("0123456789", 11), "\r\x1b[J0123456789");
+  EXPECT_EQ(line.show("0123456789", 10), drawn("0123456.."));
+  EXPECT_EQ(line.show("0123456789", 11), "\r\x1b[J" + drawn("0123456789"));
 }
 
 // Of 60 columns, 25 a row: three rows, and the cursor is in the last.
 TEST(LiveLine, AllItsRowsGoWhenTheWindowBecameNarrow) {
   LiveLine line;
   line.show(std::string(60, 'x'), 80);
-  EXPECT_EQ(line.show("short", 25), "\r\x1b[A\x1b[A\x1b[Jshort");
-  EXPECT_EQ(line.show("short", 80), "\r\x1b[Jshort");
+  EXPECT_EQ(line.show("short", 25), "\r\x1b[A\x1b[A\x1b[J" + drawn("short"));
+  EXPECT_EQ(line.show("short", 80), "\r\x1b[J" + drawn("short"));
 }
 
 }  // namespace
