@@ -112,6 +112,7 @@ class InsideStore final : public ForwardingStore {
         }
         reply.alone_waiting = (head.number(row, 1) & 1) != 0;
         reply.ordered = (head.number(row, 1) & 2) != 0;
+        reply.buried = head.number(row, 1) / 8;
         if (head.rows[row][2]) reply.next_due = Duration{head.number(row, 2)};
       }
       if (again != granted.rows.size())
