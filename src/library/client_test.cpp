@@ -23,15 +23,16 @@ TEST_F(ClientOnSqlite, CountsWhatItDoesIfItIsAskedTo) {
   EXPECT_EQ(client->metrics_text(), "");
   Client counted =
       must(Client::open({.store = "sqlite:" + folder + "/client.db", .metrics = true, .metrics_queues = {"mail"}}));
-  EXPECT_NE(counted.metrics_text().find("fenceline_deliveries_total 0\n"), std::string::npos);
+  EXPECT_NE(counted.metrics_text().find("fenceline_deliveries_total{queue=\"mail\"} 0\n"), std::string::npos);
   must(counted.enqueue("mail", "null"));
   must(counted.work({.queues = {"mail"}, .drain = true},
                     [](const fenceline::Run&) { return RunResult{.kind = OutcomeKind::done}; }));
   must(counted.lock("deploy", {}, [](const HeldLock&) {}));
   const std::string text = counted.metrics_text();
-  for (const char* line : {"fenceline_deliveries_total 1\n", "fenceline_outcomes_total{outcome=\"done\"} 1\n",
-                           "fenceline_job_run_seconds_count 1\n", "fenceline_lock_hold_seconds_count 1\n",
-                           "fenceline_build_info{store=\"sqlite\","})
+  for (const char* line : {"fenceline_deliveries_total{queue=\"mail\"} 1\n",
+                           "fenceline_outcomes_total{outcome=\"done\",queue=\"mail\"} 1\n",
+                           "fenceline_job_run_seconds_count{queue=\"mail\"} 1\n",
+                           "fenceline_lock_hold_seconds_count 1\n", "fenceline_build_info{store=\"sqlite\","})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
 

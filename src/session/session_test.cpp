@@ -220,7 +220,7 @@ TEST_F(SessionTest, AHandlerIsWrittenDownTracedAndCountedInThatOrder) {
   ASSERT_EQ(spans.size(), 1U);
   const std::int64_t recorded = seen[2].at - seen[1].at;
   const std::int64_t traced = Duration(spans[0].ended - spans[0].started).count();
-  const double measured = std::round(1e6 * number(counted(session), "fenceline_job_run_seconds_sum"));
+  const double measured = std::round(1e6 * number(counted(session), "fenceline_job_run_seconds_sum{queue=\"other\"}"));
   EXPECT_GT(traced, recorded);
   EXPECT_GT(measured, static_cast<double>(traced));
 
@@ -228,7 +228,7 @@ TEST_F(SessionTest, AHandlerIsWrittenDownTracedAndCountedInThatOrder) {
   check.outermost().run(run);
   EXPECT_EQ(events().size(), 5U) << "a gate's check is written down";
   EXPECT_EQ(spans.size(), 1U) << "and is not one of the worker's jobs";
-  EXPECT_EQ(number(counted(session), "fenceline_job_run_seconds_count"), 1);
+  EXPECT_EQ(number(counted(session), "fenceline_job_run_seconds_count{queue=\"other\"}"), 1);
 }
 
 }  // namespace

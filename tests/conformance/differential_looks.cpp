@@ -64,21 +64,26 @@ void DifferentialStream::job() {
   if (reply) note("job", *reply ? "found" : "none");
 }
 
+// By chance of its own: what else the stream does is the same with and without it.
+void DifferentialStream::add_details(JobsRequest& request) {
+  const auto in = [&](std::uint64_t n) { return details_() % n == 0; };
+  if (in(6)) request.key = "k" + std::to_string(1 + details_() % 3);
+  if (in(6)) request.error = in(2) ? std::string("\0\xfe", 2) : "7";
+  if (in(2)) request.newest_first = true;
+  const auto newest = oracle_.jobs({.ns = request.ns, .newest_first = true, .limit = 20});
+  if (!newest || newest->jobs.empty() || !in(5)) return;
+  const WallTime at = newest->jobs[details_() % newest->jobs.size()].created_at;
+  (in(2) ? request.since : request.before) = at;
+}
+
 // A cursor belongs to the store that gave it, so both walk their own.
 void DifferentialStream::jobs() {
   JobsRequest request{.ns = any_namespace(), .limit = static_cast<int>(1 + below(40)), .with_payload = one_in(2)};
   if (one_in(3)) request.queue = one_in(5) ? "none" : one_in(2) ? "q" : "r";
   if (one_in(3)) request.state = static_cast<JobState>(below(6));
   if (one_in(6)) request.tag = one_in(3) ? "red" : "blue";
-  if (one_in(6)) request.key = "k" + std::to_string(1 + below(3));
-  if (one_in(6)) request.error = one_in(2) ? std::string("\0\xfe", 2) : "7";
-  if (one_in(2)) request.newest_first = true;
   if (one_in(20)) request.limit = 0;
-  if (const auto newest = oracle_.jobs({.ns = request.ns, .newest_first = true, .limit = 20});
-      newest && !newest->jobs.empty() && one_in(5)) {
-    const WallTime at = one_of(newest->jobs).created_at;
-    (one_in(2) ? request.since : request.before) = at;
-  }
+  add_details(request);
   JobsRequest others = request;
   for (int page = 0; page < 5; ++page) {
     const auto expected = oracle_.jobs(request);

@@ -52,6 +52,7 @@ class DifferentialStream {
   void settle_alike();
   void job();
   void jobs();
+  void add_details(JobsRequest& request);
   void ids();
   void backlog();
   void report_worker();
@@ -144,6 +145,7 @@ class DifferentialStream {
   Store& store_;
   ManualClock& clock_;
   std::mt19937_64 chance_;
+  std::mt19937_64 details_{1};  // of lists
   std::uint64_t seed_;
   std::int64_t operations_ = 0;
   AnswersSeen seen_;
