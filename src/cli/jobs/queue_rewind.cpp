@@ -46,7 +46,7 @@ Result<int> run_queue_rewind(Invocation& invocation) {
 
 CommandSpec queue_rewind_command() {
   return {.name = "queue rewind",
-          .summary = "Start jobs that wait only because the store's clock was ahead",
+          .summary = "Start jobs that a clock that was ahead left waiting",
           .details = "Their enqueue or last failure has a time in the future. Prints how many were started.",
           .arguments = {{"QUEUE", "name of the queue"}},
           .options = with_act_options({{"--dry-run", "", "change nothing; print how many jobs would start"}}),
