@@ -44,9 +44,8 @@ std::optional<Error> lost_store(const LockFile& locks, const std::string& path) 
   return Error{Code::refused, "store " + path + (there ? " is empty" : " is missing") + ", but " + path +
                                   (left_its_log ? "-wal" : "-lock") + " shows that a store was here: it was " +
                                   (there ? "emptied" : "deleted or moved") +
-                                  "; bring it back, or a backup: fenceline restore FILE --store sqlite:" + path +
-                                  "; to start with an empty one, remove what is left: rm -f " + path + "-lock " + path +
-                                  "-wal"};
+                                  "; put it back, or restore a backup: fenceline restore FILE --store sqlite:" + path +
+                                  "; to start over with an empty store: rm -f " + path + "-lock " + path + "-wal"};
 }
 
 std::unique_ptr<Database> connect(const SqliteOptions& options, bool may_create) {
