@@ -60,7 +60,7 @@ TEST_F(BadInput, QueueNames) {
 
 TEST_F(BadInput, Durations) {
   for (const char* delay :
-       {"0", "-1s", "9e99h", "400d", "1.5s", "10", "s", "", " 1s", "99999999999999999999s", "1s1s", "1w"})
+       {"0", "-1s", "9e99h", "400d", "1.5.5s", "10", "s", "", " 1s", "99999999999999999999s", "1s1s", "1w"})
     bad({"enqueue", "q", "--delay", delay}, 64);
   for (const char* ttl : {"0", "-1s", "500ms", "9e99h", "400d", "25h", "0s", ""})
     bad({"work", "q", "--ttl", ttl, "--drain", "--", "true"}, 64);

@@ -107,7 +107,7 @@ TEST(Config, AnInvalidVariableOrOptionIsNamedByItsOrigin) {
   refused({"config", "show", "--store", "foo"}, {}, 64, "unknown kind of store 'foo'");
   refused({"jobs"}, {.env = {{"FENCELINE_NAMESPACE", "a b"}}}, 65,
           "FENCELINE_NAMESPACE: namespace 'a b' has a character");
-  refused({"jobs", "--config", "."}, {}, 65, "'.' is a folder; name a file");
+  refused({"jobs", "--config", "."}, {}, 65, "'.' is a folder; name a text file");
   EXPECT_EQ(place.fenceline({"version"}, {.env = {{"FENCELINE_STORE", "foo"}}}).status, 0);
 }
 

@@ -139,7 +139,7 @@ TEST(Enqueue, ABatchWithOtherLinesIsRefused) {
   ASSERT_EQ(place.fenceline(words, {.input = numbers(1, 3)}).status, 0);
   const Ended ended = place.fenceline(words, {.input = numbers(2, 4)});
   EXPECT_EQ(ended.status, 65);
-  EXPECT_TRUE(one_line(ended.err) && has(ended.err, "choose another name")) << ended.err;
+  EXPECT_TRUE(one_line(ended.err) && has(ended.err, "use another name")) << ended.err;
   EXPECT_EQ(place.jobs().size(), 3U);
 }
 

@@ -244,7 +244,7 @@ TEST(Manners, AHintIsOnlyGivenForASlip) {
     return ended.err;
   };
   EXPECT_FALSE(has(said({"queue", "foo"}), "did you mean"));
-  EXPECT_FALSE(has(said({"queue", "delete", "lim"}), "did you mean"));
+  EXPECT_FALSE(has(said({"queue", "frobnicate", "lim"}), "did you mean"));
   EXPECT_FALSE(has(said({"dead", "list", "--state", "done"}), "did you mean"));
   EXPECT_TRUE(has(said({"queue", "lst"}), "did you mean 'queue list'?"));
   EXPECT_TRUE(has(said({"queues"}), "'fenceline help queue' lists them"));

@@ -118,7 +118,7 @@ TEST(Manners, CtrlCEndsADrillWithoutAVerdict) {
   for (const auto& [words, played] :
        std::vector<std::pair<Words, std::string>>{{{"drill", "lease-expiry"}, "0 of 1 rounds"},
                                                   {{"drill", "kill", "--point", "settle_before"}, "0 of 1 points"},
-                                                  {{"drill", "operator"}, "nothing is shown"},
+                                                  {{"drill", "operator"}, "nothing was proved"},
                                                   {{"sim", "--seeds", "1000000000"}, " of 1000000000 seeds"}}) {
     const Workplace place;
     const auto running = place.start(words);

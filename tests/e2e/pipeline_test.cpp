@@ -227,7 +227,7 @@ TEST(Pipeline, ABadFileIsOneLineWithItsLineAndTheKeyThatWasMeant) {
     refused(place, {"pipeline", "apply", "bad.toml"}, 65, says);
   };
   const std::string head = "[pipeline]\nname = \"docs\"\nstages = [\"a\", \"b\"]\n";
-  bad("", "no [pipeline]");
+  bad("", "[pipeline] is missing");
   bad("[pipeline\n", "bad.toml:1: not valid TOML");
   bad("[pipeline]\nstages = [\"a\"]\n", "pipeline.name is missing");
   bad("[pipelines]\n", "did you mean 'pipeline'?");

@@ -236,7 +236,7 @@ TEST(Schedule, S2_WhatThisMachineCannotReadStopsNoWorkerAndCanBeMended) {
   const Ended rewind = there({"schedule", "rewind", "nightly", "--to", "2026-01-01T00:00:00Z"});
   EXPECT_EQ(rewind.status, 65);
   EXPECT_TRUE(one_line(rewind.err) && has(rewind.err, "unknown time zone 'Europe/Berlin'") &&
-              has(rewind.err, "cannot be read here"))
+              has(rewind.err, "this program cannot read it"))
       << rewind.err;
 
   place.write("fenceline.toml", "[schedule.nightly]\ncron = \"30 2 * * *\"\nqueue = \"reports\"\n");
