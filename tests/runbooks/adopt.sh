@@ -25,5 +25,5 @@ fault() {
 }
 mended() {
   [ -s report.csv ] && [ -s "$PROMETHEUS/rules/fenceline.rules.yml" ] &&
-    [ "$(fenceline locks list --all --json | jq '[.locks[] | select(.at_gate != "never")] | length')" -eq 2 ]
+    [ "$(fenceline locks list --all --json | jq '[.locks[] | select(.at_gate != "never")] | length')" -eq 3 ]
 }

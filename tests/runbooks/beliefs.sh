@@ -6,7 +6,7 @@ fault() {
   export JOB
   start fenceline work mail --ttl 1s -- ./hang
   export PID=$started_pid
-  until_so "fenceline workers list --json | grep -q '\"job\":\"$JOB'"
+  until_so "fenceline workers list --json | jq -e '[.workers[].holding[]?.job] | index(\"$JOB\") != null' >/dev/null"
   kill -STOP "$PID"
   start fenceline work mail --ttl 30s -- ./hang
   until_so '[ "$(wc -l <running)" -eq 2 ]'

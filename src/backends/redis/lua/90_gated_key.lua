@@ -8,7 +8,7 @@ local function fence_in(text)
   return fence
 end
 local fence, remembered = tonumber(ARGV[1]), fence_in(redis.call('GET', KEYS[2]))
-if not remembered then return redis.error_reply('FLINVALID ' .. KEYS[2] .. ' is not a gate's record') end
+if not remembered then return redis.error_reply('FLINVALID ' .. KEYS[2] .. ' is not the record of a gate') end
 local newest = 0
 if KEYS[3] ~= KEYS[2] then
   local row = redis.call('HGET', KEYS[3], 'm')
