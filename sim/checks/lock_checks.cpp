@@ -475,6 +475,9 @@ void LockChecks::see(const Applied& when, const BreakCall& call) {
 void LockChecks::see(const Applied& when, const TidyCall& call) {
   tidied_ = 0;
   if (!call.reply) return;
+  // What is over is forgotten, also if the clock goes back behind that moment.
+  std::erase_if(queue_, [&](const auto& queuer) { return queuer.second.kept_until <= when.at; });
+  std::erase_if(withdrawn_, [&](const auto& until) { return until.second <= when.at; });
   std::vector<std::string> gone;
   for (auto& [resource, lock] : locks_) {
     lock = brought_back(std::move(lock), when.at);
