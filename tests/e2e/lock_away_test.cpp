@@ -136,7 +136,7 @@ TEST(LockAway, ASignalEndsTheWaitForTheStore) {
   const auto lock = place.start({"lock", "deploy", "-w", "600", "--json", "--", "touch", "ran"}, closed.setting());
   const auto elect = place.start({"elect", "chief", "--", "touch", "ran"}, closed.setting());
   EXPECT_TRUE(eventually([&] { return has(lock->err(), "lock_acquire_failed"); }));
-  EXPECT_TRUE(eventually([&] { return has(elect->err(), "waiting for it"); }));
+  EXPECT_TRUE(eventually([&] { return has(elect->err(), "waiting for the store"); }));
   lock->signal(SIGTERM);
   elect->signal(SIGINT);
   EXPECT_EQ(lock->wait().status, 143);

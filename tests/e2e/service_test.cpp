@@ -110,7 +110,7 @@ TEST(Service, AWorkerWhoseStoreIsAwayLivesAndSaysWhatItWaitsFor) {
     Running holder({"sqlite3", "fenceline.db"}, {}, place.folder(), true);
     holder.feed(".timeout 20000\nBEGIN EXCLUSIVE;\n.shell touch held\n");
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("held")); }));
-    EXPECT_TRUE(manager.hears("waits for the store"));
+    EXPECT_TRUE(manager.hears("waiting for the store"));
     EXPECT_TRUE(manager.hears("WATCHDOG=1"));
     EXPECT_TRUE(manager.hears("WATCHDOG=1"));
   }
