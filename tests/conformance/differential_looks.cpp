@@ -44,17 +44,23 @@ void DifferentialStream::ids() {
   }
   if (one_in(4)) std::swap(first, last);
   if (one_in(8)) ns = one_in(2) ? "" : "none";
-  IdsRequest request{.ns = ns, .first = first, .last = last, .limit = static_cast<int>(1 + below(3))};
-  if (one_in(3)) {
-    request.suffix = hex_digits(any_job().second).substr(32 - (one_in(2) ? 2 : 8));
-    if (one_in(2)) request.first = {};
-  }
-  const auto reply =
-      both("ids", to_string(request.first) + " to " + to_string(last) + " in " + ns + " ending " + request.suffix,
-           [&](Store& store) { return store.ids(request); });
-  if (reply && !request.suffix.empty()) note("ids", reply->empty() ? "none ends so" : "some end so");
-  else if (reply)
+  const IdsRequest request{.ns = ns, .first = first, .last = last, .limit = static_cast<int>(1 + below(3))};
+  const auto reply = both("ids", to_string(first) + " to " + to_string(last) + " in " + ns,
+                          [&](Store& store) { return store.ids(request); });
+  if (reply)
     note("ids", reply->empty() ? "none" : reply->size() == static_cast<std::size_t>(request.limit) ? "limit" : "some");
+  ids_ending();
+}
+
+// By chance of its own, as add_details().
+void DifferentialStream::ids_ending() {
+  const auto& [ns, job] = enqueued_[details_() % enqueued_.size()];
+  IdsRequest request{.ns = ns, .first = {}, .last = {}, .limit = 3};
+  request.last.bytes.fill(255);
+  request.suffix = details_() % 4 == 0 ? "ffffffffff" : hex_digits(job.id).substr(details_() % 2 == 0 ? 30 : 24);
+  const auto reply =
+      both("ids", "ending " + request.suffix + " in " + ns, [&](Store& store) { return store.ids(request); });
+  if (reply) note("ids", reply->empty() ? "none ends so" : "some end so");
 }
 
 void DifferentialStream::job() {

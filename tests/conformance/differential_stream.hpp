@@ -54,6 +54,7 @@ class DifferentialStream {
   void jobs();
   void add_details(JobsRequest& request);
   void ids();
+  void ids_ending();
   void backlog();
   void report_worker();
   void remove_worker();
