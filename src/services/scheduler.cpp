@@ -91,8 +91,7 @@ void Scheduler::turn(const std::stop_token& stop) {
 Instant Scheduler::next_turn() const {
   if (!lead_.has()) return lead_.next();
   Instant next = leads_ ? looked_at_ + (hinted_ ? kLookPauseLeast : options_.look_every) : Instant::min();
-  if (const std::optional<WallTime> tick = book_.next(); tick && leads_)
-    next = std::min(next, time_.reached_at(*tick));
+  if (const std::optional<WallTime> tick = book_.next(); tick && leads_) next = std::min(next, time_.reached_at(*tick));
   if (!again_.empty() || !ahead_.empty()) next = Instant::min();
   return std::min(std::max(next, rests_until_), lead_.next());
 }
