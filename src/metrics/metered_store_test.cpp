@@ -294,7 +294,7 @@ TEST_F(Metered, ARunLastsAsLongAsItsHandlerAlsoIfThatThrows) {
     }
     EXPECT_EQ(moved(), Names{"fenceline_job_run_seconds"});
   }
-  EXPECT_EQ(before.at("fenceline_job_run_seconds_sum"), "6");
+  EXPECT_EQ(before.at("fenceline_job_run_seconds_sum{queue=\"other\"}"), "6");
 }
 
 }  // namespace
