@@ -63,7 +63,7 @@ std::vector<CommandGroup> command_groups() {
           stage_release_command()}},
         {.commands = {board_command()}},
         {"tracker",
-         "Make a key, repair items, show the account",
+         "For issue trackers: make a key, repair items, show account",
          {tracker_key_command(), tracker_sweep_command(), tracker_whoami_command()}}}},
       {"Operate",
        {{.commands = {doctor_command()}},
