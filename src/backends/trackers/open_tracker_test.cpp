@@ -41,7 +41,7 @@ TEST_F(OpenTracker, ReadsWhereATrackerIs) {
 TEST_F(OpenTracker, SaysWhatIsWrongWithAnAddress) {
   for (const char* odd : {"github:", "github:acme", "github:acme/", "github:/docs", "github:acme/../x",
                           "github:acme/docs/issues", "github:ac me/docs"})
-    EXPECT_EQ(refusal(odd), "a tracker on GitHub is github:OWNER/NAME") << odd;
+    EXPECT_EQ(refusal(odd), "the address of a tracker on GitHub is github:OWNER/NAME") << odd;
   EXPECT_EQ(refusal("redmine+pm.example.org/docs"),
             "the tracker's address needs https:// before its host: redmine+https://HOST/PROJECT");
   EXPECT_EQ(refusal("redmine+https://pm.example.org"),
