@@ -32,7 +32,8 @@ TEST_F(ClientOnSqlite, CountsWhatItDoesIfItIsAskedTo) {
   for (const char* line : {"fenceline_deliveries_total{queue=\"mail\"} 1\n",
                            "fenceline_outcomes_total{outcome=\"done\",queue=\"mail\"} 1\n",
                            "fenceline_job_run_seconds_count{queue=\"mail\"} 1\n",
-                           "fenceline_lock_hold_seconds_count 1\n", "fenceline_build_info{store=\"sqlite\","})
+                           "fenceline_lock_hold_seconds_count{class=\"item\",lock=\"other\"} 1\n",
+                           "fenceline_build_info{store=\"sqlite\","})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
 

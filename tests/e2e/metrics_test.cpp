@@ -95,7 +95,8 @@ TEST(Metrics, EverythingIsThereAtZeroBeforeTheFirstJobAndPromtoolHasNothingToSay
   EXPECT_EQ(checked.out + checked.err, "");
   const std::map<std::string, double> at_start = samples(place, address);
   for (const char* name :
-       {"fenceline_lock_wait_seconds_count", "fenceline_lock_wait_seconds_bucket{le=\"+Inf\"}", "fenceline_stale_jobs",
+       {"fenceline_lock_wait_seconds_count{class=\"other\",lock=\"other\"}",
+        "fenceline_lock_wait_seconds_bucket{class=\"other\",lock=\"other\",le=\"+Inf\"}", "fenceline_stale_jobs",
         "fenceline_orphans_replayed_total", "fenceline_fail_open_total",
         "fenceline_stale_writes_refused_total{verb=\"settle\"}", "fenceline_deliveries_total{queue=\"q\"}",
         "fenceline_dead_letters_total", "fenceline_jobs{queue=\"q\",state=\"ready\"}", "fenceline_effects_in_doubt",
@@ -171,8 +172,9 @@ TEST(Metrics, ALockTellsHowLongItWaitedAndALeaderThatItRenews) {
   const Workplace place;
   const auto held = place.start(joined(joined({"lock", "deploy", "--json"}, kAnyPort), {"--", "sleep", "60"}));
   const std::string holder = address_of(*held);
-  EXPECT_TRUE(eventually([&] { return samples(place, holder).at("fenceline_lock_wait_seconds_count") == 1; }));
-  EXPECT_EQ(samples(place, holder).at("fenceline_lock_hold_seconds_count"), 0);
+  const std::string labels = "{class=\"item\",lock=\"other\"}";
+  EXPECT_TRUE(eventually([&] { return samples(place, holder).at("fenceline_lock_wait_seconds_count" + labels) == 1; }));
+  EXPECT_EQ(samples(place, holder).at("fenceline_lock_hold_seconds_count" + labels), 0);
   stop(*held);
   const auto leads =
       place.start(joined(joined({"elect", "leader", "--ttl", "1s", "--json"}, kAnyPort), {"--", "sleep", "60"}));
