@@ -1,12 +1,12 @@
 // fenceline tracker key: a secret that the workers of one issue tracker share.
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
@@ -19,15 +19,13 @@ namespace {
 
 constexpr std::size_t kKeyBytes = 32;
 
-Result<std::string> fresh_key() {
-  std::array<unsigned char, kKeyBytes> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    return fail(Code::unavailable, "the system gives no random bytes: " + std::string(std::strerror(errno)));
+// The runtime's chance is the system's own (getrandom).
+std::string fresh_key(Runtime& runtime) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string key;
-  for (const unsigned char byte : bytes) {
-    key += kDigits[byte >> 4];
-    key += kDigits[byte & 15];
+  while (key.size() < 2 * kKeyBytes) {
+    std::uint64_t chance = runtime.random();
+    for (int digit = 0; digit < 16; ++digit, chance >>= 4) key += kDigits[chance & 15];
   }
   return key;
 }
@@ -52,14 +50,13 @@ Result<void> write_key(const std::string& path, const std::string& key) {
 }
 
 Result<int> run_tracker_key(Invocation& invocation) {
-  const Result<std::string> key = fresh_key();
-  if (!key) return std::unexpected(key.error());
+  const std::string key = fresh_key(*invocation.runtime);
   const std::optional<std::string> path = invocation.value("--out");
   if (!path) {
-    print_line(invocation.json ? Json{{"key", *key}}.dump() : *key);
+    print_line(invocation.json ? Json{{"key", key}}.dump() : key);
     return kExitOk;
   }
-  if (auto ok = write_key(*path, *key); !ok) return std::unexpected(ok.error());
+  if (auto ok = write_key(*path, key); !ok) return std::unexpected(ok.error());
   print_line(invocation.json ? Json{{"file", *path}}.dump()
                              : "wrote a new key to " + printable(*path, 200) +
                                    "; set FENCELINE_TRACKER_KEY_FILE=" + printable(*path, 200) + " for every worker");
