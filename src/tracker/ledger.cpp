@@ -81,7 +81,8 @@ class Reading {
     if (read.marker->kind == MarkerKind::claim) {
       // A claim of a later generation is proof of it: the record that began it was deleted, or slipped through between
       // two pages.
-      if (read.marker->generation > ledger_.generation)
+      // But what is left to people leaves its generation by their word alone: a claim that missed that is not proof.
+      if (read.marker->generation > ledger_.generation && !ledger_.contested)
         next_generation(read.marker->generation, read.marker->stage, comment.created_at);
       if (came_late(comment, *read.marker)) {
         ledger_.copies.push_back(comment.id);
@@ -97,11 +98,12 @@ class Reading {
   void record(const Comment& comment, const Marker& record) {
     // One of a later generation than expected: those between were deleted by somebody; that they were there is proof
     // enough.
-    const bool counts = record.generation > ledger_.generation ||
+    const bool counts = (record.generation > ledger_.generation && !ledger_.contested) ||
                         (record.generation == ledger_.generation && record.stage == ledger_.place &&
                          !(ledger_.contested && record.kind != MarkerKind::moved));
     if (!counts) {
-      leftover(comment);
+      // One of a later generation may count for those who see more than we do.
+      if (record.generation <= ledger_.generation) leftover(comment);
       return;
     }
     if (record.generation > ledger_.generation) next_generation(record.generation, record.stage, comment.created_at);
@@ -214,7 +216,7 @@ class Reading {
   void claims() {
     for (const Marked& marked : claims_) {
       if (marked.marker.generation != ledger_.generation || marked.marker.stage != ledger_.place) {
-        leftover(*marked.comment);
+        if (marked.marker.generation <= ledger_.generation) leftover(*marked.comment);
         continue;
       }
       named_.insert(marked.marker.over.begin(), marked.marker.over.end());

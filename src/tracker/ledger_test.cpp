@@ -229,6 +229,21 @@ TEST(Ledger, T4_ADeletedRecordIsProvenByWhatFollowedIt) {
   EXPECT_EQ(backlog.holder(), "a");
 }
 
+// Found by the simulator: a reader that missed the record claimed the item past it.
+TEST(Ledger, T4_WhatIsLeftToPeopleStaysThereWhateverAStaleReaderWrites) {
+  Backlog backlog;
+  backlog.record(MarkerKind::contested, "");
+  Marker missed = backlog.claim_of("a");
+  missed.generation = 2;
+  missed.stage = "review";
+  backlog.mark(missed);
+  EXPECT_EQ(backlog.ledger().place, "ready");
+  EXPECT_TRUE(backlog.ledger().contested);
+  EXPECT_EQ(backlog.holder(), "");
+  backlog.record(MarkerKind::moved, "review");
+  EXPECT_EQ(backlog.ledger().place, "review");
+}
+
 TEST(Ledger, P1_ApprovalsAreThoseOfTrustedPeopleForThisGateAndGeneration) {
   Backlog backlog;
   backlog.record(MarkerKind::advanced, "review");
