@@ -43,7 +43,7 @@ TEST_F(OpenTracker, SaysWhatIsWrongWithAnAddress) {
                           "github:acme/docs/issues", "github:ac me/docs"})
     EXPECT_EQ(refusal(odd), "the address of a tracker on GitHub is github:OWNER/NAME") << odd;
   EXPECT_EQ(refusal("redmine+pm.example.org/docs"),
-            "the tracker's address needs https:// before its host: redmine+https://HOST/PROJECT");
+            "the tracker's address must start with https://; write redmine+https://HOST/PROJECT");
   EXPECT_EQ(refusal("redmine+https://pm.example.org"),
             "the address of a tracker on Redmine is redmine+https://HOST/PROJECT; the project is missing");
   EXPECT_NE(refusal("redmine+http://pm.example.org/docs").find("use https://"), std::string::npos);
