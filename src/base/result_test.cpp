@@ -27,7 +27,7 @@ TEST(Result, CarriesAnError) {
 
 TEST(CheckDeathTest, AFalseConditionStopsTheProcessAndSaysWhere) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(check(false, "fences only grow"), "bug: fences only grow .*result_test.cpp");
+  EXPECT_DEATH(check(false, "fences only grow"), "internal error: fences only grow .*result_test.cpp");
   check(true, "nothing happens");
 }
 

@@ -226,13 +226,13 @@ TEST(Cron, WhatIsRefusedIsToldByFieldWhatStandsThereAndWhatIsAllowed) {
       {"@reboot",
        "@reboot is not supported: a schedule belongs to a store, not to a machine that boots; use one of @yearly "
        "@annually @monthly @weekly @daily @midnight @hourly"},
-      {"@every 5m", "@every is an interval: give the schedule an interval in place of an expression"},
+      {"@every 5m", "@every is an interval, not a cron expression: use --every"},
       {"@dayly", "'@dayly' is not a short form; did you mean @daily?"},
       {"@minutely", "'@minutely' is not a short form"},
       {"@daily 5", "'@daily' stands alone; '5' follows it"},
-      {std::string("0 0 * * \x01"), "byte 9 is no printable ASCII"},
-      {"0 0 * * m\xc3\xb6n", "byte 10 is no printable ASCII"},
-      {std::string("0 0 * * *\0", 10), "byte 10 is no printable ASCII"},
+      {std::string("0 0 * * \x01"), "byte 9 is not printable ASCII"},
+      {"0 0 * * m\xc3\xb6n", "byte 10 is not printable ASCII"},
+      {std::string("0 0 * * *\0", 10), "byte 10 is not printable ASCII"},
       {std::string(257, '1'), "it is too long (257 bytes); at most 256"},
   };
   for (const Refused& refused : all) {

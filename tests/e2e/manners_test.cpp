@@ -133,19 +133,6 @@ TEST(Manners, CtrlCEndsADrillWithoutAVerdict) {
   }
 }
 
-TEST(Manners, ASecondSignalEndsAWorkerAtOnce) {
-  const Workplace place;
-  ASSERT_EQ(place.fenceline({"enqueue", "q"}).status, 0);
-  const auto running =
-      place.start({"work", "q", "--", "sh", "-c", "trap '' TERM; echo > started; while :; do sleep 0.1; done"});
-  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(place.file("started")); })) << running->err();
-  running->signal(SIGTERM);
-  ASSERT_TRUE(eventually([&] { return running->err().find("worker_draining") != std::string::npos; }))
-      << running->err();
-  running->signal(SIGTERM);
-  EXPECT_EQ(running->wait().status, 143);
-}
-
 // The masks of blocked and ignored signals in lines of /proc/self/status. Signals 32 and 33 belong to the C library,
 // and how a process was spawned shows in them.
 std::vector<unsigned long long> signals_in(const std::string& lines) {

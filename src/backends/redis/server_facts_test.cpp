@@ -42,7 +42,7 @@ TEST(ServerFacts, AServerThatIsNoStoreIsRefusedWithOneLineThatSaysWhatToDo) {
   EXPECT_TRUE(refusal(with("redis_mode:standalone", "redis_mode:cluster"))
                   .starts_with("refused: redis://db:6379/0 is part of a Redis Cluster"));
   EXPECT_TRUE(refusal(with("redis_mode:standalone", "redis_mode:sentinel"))
-                  .starts_with("refused: redis://db:6379/0 is a sentinel"));
+                  .starts_with("refused: redis://db:6379/0 is a Sentinel"));
 }
 
 TEST(ServerFacts, AServerThatEvictsIsRefusedUnlessThatIsAccepted) {
