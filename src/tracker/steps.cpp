@@ -241,7 +241,11 @@ class Deciding {
     const std::optional<Move> removed = last_move(MoveKind::label_removed, kContestedLabel);
     if (removed && removed->at > *ledger_.contested)
       return protocol_.is_trusted(removed->by) ? command(ledger_.place, removed->by) : nothing("contested");
-    if (contains(state_.labels, kContestedLabel)) return nothing("contested");
+    if (contains(state_.labels, kContestedLabel)) {
+      // A void record would count for a reader that misses why it is void.
+      if (ledger_.leftovers.empty()) return nothing("contested");
+      return {.kind = StepKind::erase, .reason = "leftover", .comment = ledger_.leftovers.front()};
+    }
     return {.kind = StepKind::add_labels, .reason = "contested", .labels = {std::string(kContestedLabel)}};
   }
 
