@@ -77,7 +77,7 @@ TEST(Ledger, T2_StampsThatAreApartDoNotVoidASignedClaimOrRecord) {
   for (const Duration apart : {Duration{1ms}, Duration{5s}, Duration{-1ms}}) {
     Backlog backlog;
     backlog.comment(backlog.claim("a")).edited_at = backlog.now + apart;
-    EXPECT_EQ(backlog.holder(), "a");
+    ASSERT_EQ(backlog.holder(), "a");
     EXPECT_EQ(backlog.ledger().claims.front().ends, kStart + 600s) << "it lives from its creation";
     backlog.comment(backlog.record(MarkerKind::advanced, "review")).edited_at = backlog.now + apart;
     EXPECT_EQ(backlog.ledger().place, "review");
