@@ -72,10 +72,12 @@ const std::vector<Habit>& habits() {
       {"lock list", {"locks list"}},
       {"lock show", {"locks show"}},
       {"locks unlock", {"locks break"}},
+      {"pipeline list", {"pipeline show"}},
       {"queue create", {"queue set", "enqueue"}},
       {"queue delete", {"queue purge"}},
       {"schedule create", {"schedule add"}},
       {"schedule delete", {"schedule remove"}},
+      {"stage list", {"board"}},
       {"workers kill", {"workers stop"}},
       {"workers pause", {"workers quiet"}},
   };

@@ -108,8 +108,8 @@ Result<FoundCommand> find_command(const std::vector<CommandSpec>& commands, Word
         std::ranges::none_of(commands, [&](const CommandSpec& command) { return command.name == *near; }) &&
         *near != "help";
     if (is_group)
-      return std::unexpected(usage_error("unknown command " + in_quotes(words[0]) + "; did you mean one of '" + *near +
-                                         "'? 'fenceline help " + *near + "' lists them"));
+      return std::unexpected(usage_error("unknown command " + in_quotes(words[0]) + "; did you mean '" + *near +
+                                         "'? 'fenceline help " + *near + "' lists its commands"));
   }
   return std::unexpected(
       usage_error("unknown command " + in_quotes(words[0]) + "; " +
@@ -125,6 +125,10 @@ std::vector<std::string> option_names(const CommandSpec& command) {
 
 Error see_help(const CommandSpec& command, const std::string& what) {
   return usage_error(what + "; see 'fenceline help " + command.name + "'");
+}
+
+std::string first_argument(const CommandSpec& command) {
+  return command.arguments.empty() ? "" : " " + command.arguments.front().name;
 }
 
 // One flat command as CLI11 sees it.
@@ -161,6 +165,13 @@ class Reader {
   }
 
  private:
+  // Lists take their queue by an option.
+  std::string meant_queue(const std::string& word) const {
+    const bool has_queue =
+        std::ranges::any_of(command_.options, [](const OptionSpec& option) { return option.name == "--queue"; });
+    return has_queue && command_.arguments.empty() ? "; for one queue use --queue " + word : "";
+  }
+
   void add(const OptionSpec& spec) {
     if (spec.value.empty()) {
       app_.add_flag(spec.letter.empty() ? spec.name : spec.letter + "," + spec.name)->disable_flag_override();
@@ -184,7 +195,7 @@ class Reader {
             did_you_mean(name, option_names(command_), "see 'fenceline help " + command_.name + "'", "--")));
       }
       if (next == command_.arguments.size())
-        return std::unexpected(see_help(command_, in_quotes(word) + " is one argument too many"));
+        return std::unexpected(see_help(command_, in_quotes(word) + " is one argument too many" + meant_queue(word)));
       into.arguments[command_.arguments[next].name].push_back(word);
       if (!command_.arguments[next].repeated) ++next;
     }
@@ -273,7 +284,9 @@ Result<Parsed> parse_command(const std::vector<CommandSpec>& commands, Words bef
     parsed.invocation.command.assign(to_run->begin(), to_run->end());
   }
   if (found->spec->takes_command && parsed.invocation.command.empty())
-    return std::unexpected(see_help(*found->spec, "'fenceline " + found->spec->name + "' needs a command after '--'"));
+    return std::unexpected(see_help(*found->spec, "'fenceline " + found->spec->name +
+                                                      "' needs a command after '--', as in: fenceline " +
+                                                      found->spec->name + first_argument(*found->spec) + " -- CMD"));
   parsed.invocation.json = parsed.invocation.options.contains("--json");
   return parsed;
 }

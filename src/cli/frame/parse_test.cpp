@@ -16,7 +16,7 @@ const std::vector<CommandSpec>& commands() {
       {.name = "enqueue",
        .arguments = {{"QUEUE", ""}},
        .options = {{"--payload", "JSON", ""}, {"--priority", "N", ""}}},
-      {.name = "jobs", .options = {{"--all", "", ""}}},
+      {.name = "jobs", .options = {{"--all", "", ""}, {"--queue", "Q", ""}}},
       {.name = "job show", .arguments = {{"ID", ""}}},
       {.name = "job wait", .arguments = {{"ID", ""}}},
       {.name = "work",
@@ -98,6 +98,7 @@ TEST(Parse, WordsAfterTwoDashesAreNotParsed) {
 TEST(Parse, ACommandThatRunsOneNeedsIt) {
   EXPECT_NE(complaint({"work", "a"}).find("needs a command after '--'"), std::string::npos);
   EXPECT_NE(complaint({"work", "a", "--"}).find("needs a command after '--'"), std::string::npos);
+  EXPECT_NE(complaint({"work", "a"}).find("as in: fenceline work QUEUE -- CMD"), std::string::npos);
   EXPECT_NE(complaint({"jobs", "--", "x"}).find("takes no command after '--'"), std::string::npos);
 }
 
@@ -140,6 +141,7 @@ TEST(Parse, EverySuggestionIsACommandAndNoCommandIsTakenForOne) {
 TEST(Parse, NamesMissingAndExtraArguments) {
   EXPECT_NE(complaint({"enqueue"}).find("needs QUEUE"), std::string::npos);
   EXPECT_NE(complaint({"enqueue", "a", "b"}).find("'b' is one argument too many"), std::string::npos);
+  EXPECT_NE(complaint({"jobs", "mail"}).find("for one queue use --queue mail"), std::string::npos);
   EXPECT_NE(complaint({"enqueue", "a", "--payload"}).find("--payload needs a value (JSON)"), std::string::npos);
   EXPECT_FALSE(complaint({"jobs", "--all=no"}).empty());
   EXPECT_FALSE(complaint({"--store"}).empty());

@@ -117,6 +117,7 @@ class Redrive {
     if (invocation_.json)
       print_line("{\"redriven\":" + std::to_string(done_) + ids_as_json() + ",\"refused\":" + refusals_json(refused_) +
                  "}");
+    else if (stdout_is_terminal()) print_line(counted(done_, "job") + " ready to run again");
     else print_line(std::to_string(done_));
     flush_output();
     for (const JobId& id : named_) tell("fenceline: redrove " + to_string(id));

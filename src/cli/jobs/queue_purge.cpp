@@ -17,7 +17,9 @@ constexpr int kPurgeStep = 5000;  // each is one entry in the trail, and blocks 
 Result<int> end(const Invocation& invocation, std::int64_t cancelled, bool at_least = false) {
   const std::string count = std::to_string(cancelled);
   if (invocation.json) print_line("{\"cancelled\":" + count + ",\"at_least\":" + (at_least ? "true" : "false") + "}");
-  else print_line((at_least ? "at least " : "") + count);
+  else
+    print_line((at_least ? "at least " : "") +
+               (stdout_is_terminal() ? counted(cancelled, "job") + " cancelled" : count));
   return kExitOk;
 }
 

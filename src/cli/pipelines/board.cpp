@@ -176,7 +176,7 @@ CommandSpec board_command() {
                      {"on_hold", "by a person or by a rule; 'fenceline stage release' continues it"},
                      {"dead", "no attempts left; 'fenceline job retry' runs its stage again"}}},
                    {"Exit status", {{"66", "no such pipeline"}}}},
-      .examples = {{"fenceline board docs", "all pipelines"},
+      .examples = {{"fenceline board docs", "one pipeline; without a name, all of them"},
                    {"fenceline board docs --json | jq -c '.items[] | [.id, .waits_for]'", "what each item waits for"}},
       .run = run_board};
 }
