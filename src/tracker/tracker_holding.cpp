@@ -65,7 +65,7 @@ void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost,
   if (protocol.can.swap) {
     const std::string status = protocol.claim_label ? protocol.label_of(kProcessing) : state.status;
     const Answer<Swapped> swapped = asking([&] {
-      return usual_->swap({.item = state.id, .version = state.version, .status = status, .open = {}, .comment = text});
+      return prompt_->swap({.item = state.id, .version = state.version, .status = status, .open = {}, .comment = text});
     });
     cost += swapped ? swapped->served.cost : swapped.error().served.cost;
     in_doubt = !swapped && swapped.error().kind == TroubleKind::in_doubt;
@@ -74,7 +74,7 @@ void TrackerWorker::try_claim(const Looked& looked, const Step& step, Cost cost,
       return;
     }
   } else {
-    const Answer<Comment> posted = asking([&] { return usual_->post(state.id, text); });
+    const Answer<Comment> posted = asking([&] { return prompt_->post(state.id, text); });
     cost += posted ? posted->served.cost : posted.error().served.cost;
     in_doubt = !posted && posted.error().kind == TroubleKind::in_doubt;
     if (!posted && !in_doubt) return;

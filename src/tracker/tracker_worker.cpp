@@ -95,6 +95,8 @@ void TrackerWorker::make_patient() {
       Patience{.most = shortest_ttl() / 10, .urgency = Urgency::urgent, .stop = giving_up_.get_token()});
   hasty_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_,
                                             Patience{.most = kHaste, .stop = stopping_.get_token()});
+  prompt_ = std::make_unique<PatientTracker>(runtime_, driver_, budget_,
+                                             Patience{.most = kVerbTimeout, .stop = stopping_.get_token()});
 }
 
 void TrackerWorker::hint(const ItemId& item) {

@@ -211,8 +211,9 @@ class TrackerWorker {
   std::stop_source stopping_;
   std::stop_source giving_up_;  // outcomes are not waited for any more
   bool only_sweeps_ = false;
-  std::unique_ptr<PatientTracker> usual_, urgent_,
-      hasty_;  // urgent: what concerns items at hand; hasty: what can be left undone
+  // urgent: what concerns items at hand; hasty: what can be left undone; prompt: claims, which must not be posted long
+  // after the time that they carry
+  std::unique_ptr<PatientTracker> usual_, urgent_, hasty_, prompt_;
   std::unique_ptr<Event> wake_;
   Hints hints_;
   std::atomic<bool> slot_freed_ = false;

@@ -6,6 +6,6 @@
 
 namespace fenceline::redis {
 
-inline constexpr std::string_view kLayout = "1";
+inline constexpr std::string_view kLayout = "2";
 
 }  // namespace fenceline::redis

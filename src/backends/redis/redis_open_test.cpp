@@ -47,12 +47,12 @@ TEST_F(RedisOpen, AServerThatEvictsIsRefusedAndCanBeAccepted) {
 TEST_F(RedisOpen, KeysThatAnotherVersionLaidOutAreRefused) {
   const std::string key = must(redis::parse_address(url_)).prefix + ":layout";
   EXPECT_TRUE(open({.url = url_}));
-  EXPECT_EQ(admin_(redis::Command("GET").key(key)).text, "1");
-  admin_(redis::Command("SET").key(key).arg("2"));
+  EXPECT_EQ(admin_(redis::Command("GET").key(key)).text, "2");
+  admin_(redis::Command("SET").key(key).arg("1"));
   const Error error = refused({.url = url_});
   admin_(redis::Command("DEL").key(key));
   EXPECT_EQ(error.code, Code::refused);
-  EXPECT_NE(error.message.find("has keys of layout '2'"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("has keys of layout '1'"), std::string::npos) << error.message;
   EXPECT_TRUE(open({.url = url_}));
 }
 

@@ -254,6 +254,22 @@ TEST_F(BackedUp, WhatWasThereBeforeIsKeptWhole) {
 }
 
 // What a restore is for: a store that was emptied, damaged or deleted.
+TEST_F(BackedUp, ARestoreThatWasInterruptedAndIsRepeatedKeepsTheLogOfTheOldStore) {
+  {
+    const auto store = open();
+    must(store->enqueue(one_job(1)));
+    must(back_up());
+  }
+  const std::string store_path = options().path;
+  // As if a first restore had been killed after it had moved the store away, and before its log.
+  fs::rename(store_path, store_path + ".moved");
+  std::ofstream(store_path + "-wal") << "acknowledged work";
+  const RestoreReply restored = must(restore());
+  EXPECT_FALSE(restored.knew_old_fences);
+  ASSERT_FALSE(restored.kept.empty());
+  EXPECT_EQ(fs::file_size(restored.kept + "-wal"), 17U);
+}
+
 TEST_F(BackedUp, AStoreThatWasLostComesBack) {
   {
     const auto store = open();

@@ -7,6 +7,7 @@
 
 #include "backends/sqlite/filesystem.hpp"
 #include "backends/sqlite/schema.hpp"
+#include "backends/sqlite/store_files.hpp"
 #include "backends/sqlite/writer.hpp"
 
 namespace fenceline::sqlite {
@@ -79,11 +80,16 @@ void change_boot(Database& db, Clock& clock, const std::string& old_boot, const 
 
 // Usual: the file is ours and of this boot, and nobody's turn is needed. Empty: it is not so simple.
 Result<std::unique_ptr<Database>> open_as_it_is(Clock& clock, LockFile& locks, const SqliteOptions& options) {
+  const StoreFiles before(options.path);
   auto db = connect(options, false);
   const Result<FileState> state = inspect_database(*db, options.path);
   if (!state) return std::unexpected(state.error());
   if (*state != FileState::ours || db->pragma_text("PRAGMA journal_mode") != "wal") return nullptr;
   if (!locks.share_presence()) return nullptr;
+  if (before.database_changed()) {  // a restore replaced it before we were known to be here
+    locks.leave_presence();
+    return nullptr;
+  }
   if (boot_id_of(*db) == clock.boot_id()) return db;
   locks.leave_presence();
   return nullptr;

@@ -175,8 +175,8 @@ std::string kept_path(const std::string& store, WallTime now) {
 Result<void> swap_in(StagedFile& staged, const std::string& store, const std::string& kept) {
   if (!kept.empty()) {
     if (auto ok = move_file(store, kept); !ok) return ok;
+    if (auto ok = move_file(store + "-wal", kept + "-wal"); !ok) return ok;
   }
-  if (auto ok = kept.empty() ? Result<void>{} : move_file(store + "-wal", kept + "-wal"); !ok) return ok;
   for (const char* left : {"-wal", "-shm", "-journal"}) ::unlink((store + left).c_str());
   if (auto ok = sync_folder(fenceline::folder_of(store)); !ok) return ok;
   if (auto ok = staged.take_place(); !ok) return ok;
@@ -204,6 +204,9 @@ Result<RestoreReply> restore(Runtime&, Clock& clock, const SqliteOptions& wanted
     const std::optional<Fence> known = status.st_size > 0 ? fences_of_old(options) : std::nullopt;
     reply.knew_old_fences = known.has_value();
     reply.floor = known.value_or(0);
+  } else if (::lstat((*store + "-wal").c_str(), &status) == 0 && status.st_size > 0) {
+    reply.kept = kept_path(*store, clock.wall_now());  // a restore was interrupted after it had moved the store away
+    reply.knew_old_fences = false;
   }
   const std::string copy = *store + "-restoring";  // nobody else is here
   remove_copy_files(copy);

@@ -121,10 +121,12 @@ end $$;
 -- Kept slots that end later than they are long: the server's clock was ahead and came back. They end after their own length now, and the home is looked at then.
 create function bring_slots_back(home_ int) returns void language plpgsql as $$
 declare
-  lease bigint := (clock()).lease;  -- read after the slots were written: only a clock that was set back shows less than they say
+  lease bigint := (clock()).lease;
   s slot;
 begin
   for s in select * from slot x where x.home_id = home_ and x.lease_end - x.ttl > lease order by x.lease_end - x.ttl limit 1000 for update skip locked loop
+    lease := (clock()).lease;  -- once the row is locked: only a clock that was set back shows less than the slot says
+    continue when s.lease_end - s.ttl <= lease;
     update slot x set lease_end = lease + s.ttl where x.ns_id = s.ns_id and x.id = s.id;
     perform look_later(home_, s.group_id, s.limit_id, s.id, 0::smallint, lease + s.ttl);
   end loop;

@@ -51,7 +51,7 @@ end $$;
 -- settled; if they stay, the next claim meets them. Some at a time.
 create function bring_leases_back(c claiming) returns void language plpgsql as $$
 declare
-  lease bigint := (clock()).lease;  -- read after the claims were written: only a clock that was set back shows less than they say
+  lease bigint := (clock()).lease;
   one claim;
   ids_ uuid[];
   first bigint;
@@ -60,6 +60,9 @@ begin
     ids_ := array(select j.id from job j where j.id = any (array(select x.id from jobs_of(one) as x)) and j.ns_id = one.ns_id and j.claim_id = one.id order by j.id for update skip locked);
     perform 1 from claim k where k.id = one.id for update skip locked;
     continue when not found;
+    -- Read again once the rows are locked: a renewal that committed while we waited is not a clock that was set back.
+    lease := (clock()).lease;
+    continue when (select k.read_at from claim k where k.id = one.id) <= lease;
     update job set lease_end = lease + ttl where id = any (ids_) and ns_id = one.ns_id and claim_id = one.id and lease_end > lease + ttl;
     select min(j.lease_end) into first from jobs_of(one) as j;
     update claim k set bound = least(k.bound, coalesce(first, k.bound)), read_at = case when k.live > cardinality(ids_) then k.read_at else lease end where k.id = one.id;
