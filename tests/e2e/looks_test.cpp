@@ -247,7 +247,7 @@ TEST(Manners, AHintIsOnlyGivenForASlip) {
   EXPECT_FALSE(has(said({"queue", "frobnicate", "lim"}), "did you mean"));
   EXPECT_FALSE(has(said({"dead", "list", "--state", "done"}), "did you mean"));
   EXPECT_TRUE(has(said({"queue", "lst"}), "did you mean 'queue list'?"));
-  EXPECT_TRUE(has(said({"queues"}), "'fenceline help queue' lists them"));
+  EXPECT_TRUE(has(said({"queues"}), "'fenceline help queue' lists its commands"));
   EXPECT_TRUE(has(said({"jobs", "--quue", "q"}), "did you mean '--queue'?"));
   EXPECT_FALSE(has(said({"help", "--json"}), "unknown command"));
 }
