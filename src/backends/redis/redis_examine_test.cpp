@@ -84,9 +84,9 @@ TEST_F(RedisExamine, AMarkOfTheLayoutThatIsMissingIsPutBackAndAnotherIsNamed) {
   const std::string key = keys_.prefix() + ":layout";
   admin_(Command("DEL").key(key));
   expect_mended("schema");
-  admin_(Command("SET").key(key).arg("2"));
+  admin_(Command("SET").key(key).arg("1"));
   EXPECT_EQ(seen("schema").status, FindingStatus::bad);
-  EXPECT_NE(seen("schema").detail.find("says '2', and this program knows 1"), std::string::npos)
+  EXPECT_NE(seen("schema").detail.find("says '1', and this program knows 2"), std::string::npos)
       << seen("schema").detail;
 }
 
