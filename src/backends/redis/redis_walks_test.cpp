@@ -6,7 +6,7 @@
 #include <set>
 
 #include "backends/redis/store_testing.hpp"
-#include "support/jobs.hpp"
+#include "base/uuid.hpp"
 
 namespace fenceline::test {
 namespace {
@@ -51,7 +51,7 @@ class RedisWalks : public testing::Test {
   }
   std::vector<std::string> only_the_trail() const { return {keys_.prefix() + ":{default}:trail"}; }
   NewJob job(const std::string& queue) {
-    return {.id = JobId::from(runtime_.random(), runtime_.random()), .queue = queue, .payload = "p"};
+    return {.id = make_uuid7({}, runtime_.random(), runtime_.random()), .queue = queue, .payload = "1"};
   }
 
   ThreadRuntime runtime_;
@@ -159,7 +159,7 @@ TEST_F(RedisWalks, L2_ANamespaceOfManyLocksAndJobsIsRemovedInShortCallsAndLeaves
     for (const ClaimedJob& one : claim.jobs) {
       last_of_jobs = std::max(last_of_jobs, one.job.fence);
       if (ends.size() < claim.jobs.size() / 2)
-        ends.push_back({.holding = {one.job.id, one.job.fence}, .outcome = {.kind = OutcomeKind::done, .result = "x"}});
+        ends.push_back({.id = one.job.id, .fence = one.job.fence, .outcome = {.kind = OutcomeKind::done, .result = "x"}});
     }
     must(store_->settle({.ns = "default", .owner = "w", .settlements = ends}));
   }
@@ -181,9 +181,12 @@ TEST_F(RedisWalks, WhatComesInTheMiddleOfARemovalIsWhole) {
   std::atomic<bool> over = false;
   std::atomic<int> rounds = 0;
   const auto other = opened(1000);
-  std::string trouble;
+  std::string trouble;  // of the other task, until it has ended
+  std::atomic<bool> in_trouble = false;
   const auto note = [&](const auto& result) {
-    if (!result && trouble.empty()) trouble = result.error().message;
+    if (result || in_trouble) return;
+    trouble = result.error().message;
+    in_trouble = true;
   };
   Task use = runtime_.spawn("use", [&](std::stop_token) {
     for (int round = 0; !over; ++round, ++rounds) {
@@ -208,7 +211,7 @@ TEST_F(RedisWalks, WhatComesInTheMiddleOfARemovalIsWhole) {
       std::vector<Settlement> ends;
       for (const ClaimedJob& one : claim->jobs) {
         const OutcomeKind kind = ends.size() % 5 == 4 ? OutcomeKind::given_back : OutcomeKind::done;
-        ends.push_back({.holding = {one.job.id, one.job.fence}, .outcome = {.kind = kind}});
+        ends.push_back({.id = one.job.id, .fence = one.job.fence, .outcome = {.kind = kind}});
       }
       note(other->settle({.ns = "default", .owner = "w", .settlements = ends}));
       const std::string lock = "l" + std::to_string(round % 7), owner = "o" + std::to_string(round);
@@ -220,7 +223,7 @@ TEST_F(RedisWalks, WhatComesInTheMiddleOfARemovalIsWhole) {
     }
   });
   const auto remover = opened(7);
-  for (int i = 0; i < 60 && trouble.empty(); ++i) must(remover->remove_namespace("default", kAct));
+  for (int i = 0; i < 60 && !in_trouble; ++i) must(remover->remove_namespace("default", kAct));
   EXPECT_GT(rounds, 10);
   over = true;
   use = Task();
@@ -245,7 +248,7 @@ TEST_F(RedisWalks, WhatComesInTheMiddleOfARemovalIsWhole) {
     for (const JobId& id : unfinished) {
       const auto one = must(store_->job("default", id));
       if (one && one->state == JobState::running)
-        ends.push_back({.holding = {id, one->fence}, .outcome = {.kind = OutcomeKind::done}});
+        ends.push_back({.id = id, .fence = one->fence, .outcome = {.kind = OutcomeKind::done}});
     }
     if (!ends.empty()) must(store_->settle({.ns = "default", .owner = "w", .settlements = ends}));
     must(store_->claim({.ns = "default",
