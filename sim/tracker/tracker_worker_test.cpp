@@ -263,11 +263,11 @@ void shut_out_for_a_minute_at_its_claim(Capabilities can) {
   EXPECT_LE(ages.front(), kVerbTimeout);
 }
 
-TEST(TrackerWorkerClaims, T2_AClaimThatMustWaitIsMadeAnewAndNotPostedWhenItIsVoid) {
+TEST(TrackerWorkerClaims, T4_AClaimThatMustWaitIsMadeAnewAndNotPostedWhenItIsVoid) {
   shut_out_for_a_minute_at_its_claim({});
 }
 
-TEST(TrackerWorkerClaims, T2_AClaimBySwapThatMustWaitIsMadeAnewAndNotPostedWhenItIsVoid) {
+TEST(TrackerWorkerClaims, T4_AClaimBySwapThatMustWaitIsMadeAnewAndNotPostedWhenItIsVoid) {
   shut_out_for_a_minute_at_its_claim({.labels = false, .ordered_ids = true, .edit_times = false, .swap = true});
 }
 

@@ -303,7 +303,7 @@ class OpenedBehind {
 };
 
 // It has the old file in hand, and nobody knows that it is here yet.
-TEST_F(BackedUp, L2_AStoreThatIsReplacedWhileItIsBeingOpenedIsOpenedAsItIsNow) {
+TEST_F(BackedUp, J1_AStoreThatIsReplacedWhileItIsBeingOpenedIsOpenedAsItIsNow) {
   {
     const auto store = open();
     must(store->enqueue(one_job(1)));
