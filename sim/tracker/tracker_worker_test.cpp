@@ -252,15 +252,15 @@ void shut_out_for_a_minute_at_its_claim(Capabilities can) {
   });
   one.hands.takes = 1s;
   one.start();
-  one.make("review");
+  one.make();
   one.pass(5s);
   ASSERT_GT(one.model.counts().limited, 0) << "it was let in";
   ASSERT_EQ(one.model.counts().writes, 0);
   one.model.set_faults({});  // it is let in again when the minute is over
   one.pass(10min);
-  EXPECT_EQ(one.hands.runs, 1);
-  ASSERT_EQ(ages.size(), 1u) << "each claim that is void costs another one";
-  EXPECT_LE(ages.front(), kVerbTimeout);
+  EXPECT_EQ(one.hands.stages, (std::vector<std::string>{"ready", "review"}));
+  EXPECT_EQ(ages.size(), 2u) << "each claim that is void costs another one";
+  EXPECT_LE(std::ranges::max(ages), kVerbTimeout);
 }
 
 TEST(TrackerWorkerClaims, T4_AClaimThatMustWaitIsMadeAnewAndNotPostedWhenItIsVoid) {
