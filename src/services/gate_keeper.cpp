@@ -22,6 +22,21 @@ class DeadlineHandler final : public Handler {
   RunResult run(const Run&) override { return {.kind = OutcomeKind::later}; }
 };
 
+// What a worker at a gate logs says whose gate it is: the worker itself is another one.
+class EntryLog final : public LogSink {
+ public:
+  EntryLog(LogSink& inner, std::string stage) : inner_(inner), stage_(std::move(stage)) {}
+  void write(const LogEvent& event) override {
+    LogEvent marked = event;
+    marked.fields.emplace_back("entry_of", stage_);
+    inner_.write(marked);
+  }
+
+ private:
+  LogSink& inner_;
+  const std::string stage_;
+};
+
 struct Gate {
   std::string queue;
   std::string stage;  // as stored
@@ -31,6 +46,7 @@ struct Gate {
 
 struct GateWorker {
   StageGate gate;  // as it was when the worker began
+  std::unique_ptr<EntryLog> log;
   std::unique_ptr<Handler> handler;
   std::unique_ptr<StageStore> store;  // for that gate
   std::unique_ptr<JobWorker> worker;
@@ -91,6 +107,7 @@ void GateKeeper::keep(std::stop_token stop) {
       if (workers.contains(gate)) continue;
       GateWorker& one = workers[gate];
       one.gate = stage.gate;
+      one.log = std::make_unique<EntryLog>(log_.sink(), stage.name);
       one.handler = stage.gate.kind == GateKind::check ? make_check_(stage) : std::make_unique<DeadlineHandler>();
       one.store = std::make_unique<StageStore>(store_, stage.gate);
       WorkerOptions options = options_;
@@ -102,7 +119,7 @@ void GateKeeper::keep(std::stop_token stop) {
       options.drain = false;
       options.schedules = false;
       options.tidy_every = Duration{0};
-      one.worker = std::make_unique<JobWorker>(runtime_, log_, *one.store, *one.handler, options);
+      one.worker = std::make_unique<JobWorker>(runtime_, Log(*one.log), *one.store, *one.handler, options);
       one.task = runtime_.spawn("gate", [this, &one, gate](std::stop_token ends) {
         const Result<WorkReport> report = one.worker->run(std::move(ends));
         if (!report)

@@ -65,6 +65,17 @@ Error in_doubt(const Error& error) {
   return {Code::in_doubt, without_verdict(error.message)};
 }
 
+// Where an outcome led. Empty if that is not a stage of the pipeline.
+std::optional<ItemMoved> moved_to(const PipelineSpec& spec, const Settlement& settlement, const std::string& stage) {
+  const std::optional<Position> at = position_of(spec, stage);
+  if (!at) return std::nullopt;
+  const StageSpec& to = spec.stages[at->stage];
+  return ItemMoved{.id = settlement.id,
+                   .fence = settlement.fence,
+                   .to = to.name,
+                   .waits = at->at_gate ? std::string(to_string(to.gate.kind)) : ""};
+}
+
 void as_its_stage_says(const PipelineSpec& spec, const ItemNow& item, Job& job) {
   const std::optional<Position> at = position_of(spec, job.stage);
   if (!at) return;
@@ -209,23 +220,27 @@ Result<SettleReply> StageStore::settle(const SettleRequest& request) {
   if (!has_pipeline(**known, options_.queues)) return inner_.settle(request);
   std::vector<Settlement> open = request.settlements;
   std::vector<Settlement> plain;
+  std::vector<ItemMoved> moved;
   for (int n = 0; !open.empty(); ++n) {
     if (n == kDecisions) return fail(Code::unavailable, "too many concurrent changes to these items; try again");
-    Result<std::vector<Settlement>> left = decide_and_send(request, **known, open, plain);
+    Result<std::vector<Settlement>> left = decide_and_send(request, **known, open, plain, moved);
     if (!left) return std::unexpected(left.error());
     open = std::move(*left);
   }
-  if (plain.empty()) return SettleReply{};
+  if (plain.empty()) return SettleReply{.refused = {}, .moved = std::move(moved)};
   SettleRequest rest = request;
   rest.settlements = std::move(plain);
-  return inner_.settle(rest);
+  Result<SettleReply> reply = inner_.settle(rest);
+  if (reply) reply->moved = std::move(moved);
+  return reply;
 }
 
 // Answers those that must be decided anew. What is to be settled as any job goes to `plain`, and so does what is over:
 // the store says how.
 Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest& request, const KnownPipelines& known,
                                                             const std::vector<Settlement>& settlements,
-                                                            std::vector<Settlement>& plain) {
+                                                            std::vector<Settlement>& plain,
+                                                            std::vector<ItemMoved>& moved) {
   std::set<JobId> ids;
   for (const Settlement& settlement : settlements) ids.insert(settlement.id);
   const Result<ItemsReply> read =
@@ -237,6 +252,7 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
                             .changes = {},
                             .act = kByWorker,
                             .timeout = request.timeout};
+  std::vector<ItemMoved> on_success;
   for (const Settlement& settlement : settlements) {
     const auto item = std::ranges::find(read->items, settlement.id, [](const Item& one) { return one.job.id; });
     const auto pipeline = item == read->items.end() ? known.end() : known.find(item->job.queue);
@@ -249,6 +265,7 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
     const bool ours = item->job.state == JobState::running && item->job.fence == settlement.fence;
     if (!ours) {
       if (!readable || now_item->record.moved_under != settlement.fence) plain.push_back(settlement);
+      else if (auto to = moved_to(pipeline->second.spec, settlement, item->job.stage)) moved.push_back(std::move(*to));
       continue;
     }
     if (!readable) {  // where it leads is for a worker of that version to say
@@ -267,6 +284,9 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
     one.fence = settlement.fence;
     one.place->result = std::move(made.result);
     one.place->error = std::move(made.error);
+    if (one.place->stage != item->job.stage) {
+      if (auto to = moved_to(pipeline->second.spec, settlement, one.place->stage)) on_success.push_back(std::move(*to));
+    }
     change.changes.push_back(std::move(one));
   }
   std::vector<Settlement> again;
@@ -278,7 +298,9 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
     std::ranges::copy_if(settlements, std::back_inserter(again), [&](const Settlement& settlement) {
       return settlement.id == refused.id && settlement.fence == one->fence;
     });
+    std::erase_if(on_success, [&](const ItemMoved& item) { return item.id == refused.id; });
   }
+  std::ranges::move(on_success, std::back_inserter(moved));
   return again;
 }
 

@@ -67,7 +67,7 @@ class StageStore final : public ForwardingStore {
   Result<void> keep_what_may_run(const ClaimRequest& request, const KnownPipelines& known, ClaimReply& reply);
   Result<std::vector<Settlement>> decide_and_send(const SettleRequest& request, const KnownPipelines& known,
                                                   const std::vector<Settlement>& settlements,
-                                                  std::vector<Settlement>& plain);
+                                                  std::vector<Settlement>& plain, std::vector<ItemMoved>& moved);
 
   Runtime& runtime_;
   const StageStoreOptions options_;

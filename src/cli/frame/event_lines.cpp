@@ -67,7 +67,14 @@ std::string retry_in(const LogEvent& event) {
 EventLine settled_line(const LogEvent& event) {
   EventLine line{.subject = job_words(event)};
   const std::string outcome = field_text(event, "outcome");
-  if (outcome == "done") {
+  if (const std::string to = field_text(event, "moved_to"); !to.empty()) {
+    const std::string waits = field_text(event, "waits_for");
+    line.what = "moved to " + to;
+    line.more = after(event) + (waits == "approval" ? "; waits for approval"
+                                : waits == "check"  ? "; waits for its check"
+                                                    : "");
+    line.tone = Tone::good;
+  } else if (outcome == "done") {
     line.what = "done";
     line.more = after(event);
     line.tone = Tone::good;
@@ -321,6 +328,11 @@ std::optional<std::int64_t> field_number(const LogEvent& event, std::string_view
 }
 
 std::optional<EventLine> line_of(const LogEvent& event) {
+  // A worker looks after entry conditions besides its jobs: of that, people see where an item went, and trouble that
+  // the worker itself does not report.
+  if (find_field(event, "entry_of") != nullptr && field_text(event, "moved_to").empty() &&
+      (event.level < Level::warn || event.name == "store_unavailable"))
+    return EventLine{.hidden = true};
   const auto found = lines().find(event.name);
   return found == lines().end() ? std::nullopt : std::optional(found->second(event));
 }

@@ -88,6 +88,7 @@ std::string work_as_json(const WorkReport& report) {
   add("claimed", report.claimed);
   add("takeovers", report.takeovers);
   add("done", report.done);
+  add("moved", report.moved);
   add("failed", report.failed);
   add("dead", report.dead);
   add("later", report.later);
@@ -102,8 +103,9 @@ std::string work_as_json(const WorkReport& report) {
 }
 
 std::string work_as_words(const WorkReport& report, bool drained) {
-  std::string text =
-      "fenceline: " + std::to_string(report.done) + " done, " + std::to_string(report.failed) + " failed";
+  std::string text = "fenceline: " + std::to_string(report.done - report.moved) + " done, " +
+                     (report.moved > 0 ? std::to_string(report.moved) + " moved on, " : "") +
+                     std::to_string(report.failed) + " failed";
   const auto add = [&](std::int64_t number, std::string_view what) {
     if (number > 0) text += ", " + std::to_string(number) + " " + std::string(what);
   };

@@ -43,16 +43,16 @@ Tone tone_of(const std::string& state) {
 bool is_window(const LockRow& row) { return row.pattern == to_string(LockPattern::loop); }
 
 std::vector<Column> columns() {
-  return {{.name = "resource", .whole = true},
-          {.name = "state"},
-          {.name = "pattern"},
+  return {{.name = "resource", .wraps = true},
+          {.name = "state", .whole = true},
+          {.name = "pattern", .spare = true},
           {.name = "mode", .spare = true},
           {.name = "holder"},
           {.name = "fence", .right = true, .whole = true},
-          {.name = "age", .right = true},
-          {.name = "free_in", .right = true},
-          {.name = "waiters", .right = true},
-          {.name = "at_gate"}};
+          {.name = "age", .right = true, .whole = true},
+          {.name = "free_in", .right = true, .whole = true},
+          {.name = "waiters", .right = true, .whole = true},
+          {.name = "at_gate", .spare = true}};
 }
 
 std::vector<Cell> cells(const ShownLock& lock, WallTime now) {

@@ -62,7 +62,8 @@ Result<int> run_pipeline_show(Invocation& invocation) {
   const Result<std::vector<PipelineRow>> rows = (*store)->pipelines(invocation.ns);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
-    print_table(pipelines_table(*rows));
+    print_list(pipelines_table(*rows), "no pipelines in namespace " + invocation.ns +
+                                           "; create one with: fenceline pipeline apply FILE");
     return kExitOk;
   }
   std::string text = "{\"pipelines\":[";
