@@ -54,8 +54,8 @@ std::vector<Reason> explain_item(const PipelineSpec& spec, const ItemNow& item, 
   } else if (waits_here && at->at_gate) {
     const StageSpec& stage = spec.stages[at->stage];
     if (stage.gate.kind == GateKind::approval)
-      add("approval", "it waits for " + waits_for(spec, item) + "; fenceline stage approve " + id +
-                          ", or fenceline stage reject " + id + " --reason TEXT");
+      add("approval", "it waits for " + waits_for(spec, item) + "; approve it with: fenceline stage approve " + id +
+                          "; reject it with: fenceline stage reject " + id + " --reason TEXT");
     if (stage.gate.kind == GateKind::check) {
       add("check", "it waits for the " + waits_for(spec, item) +
                        (facts.due_in ? ", which runs again at " + format_time(facts.job.run_at) : ""));

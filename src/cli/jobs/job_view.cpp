@@ -42,7 +42,7 @@ Cell progress_cell(const Job& job) {
 
 Cell error_cell(const Job& job) {
   Cell cell(job.error, Tone::faint);
-  cell.brief = one_line(job.error);
+  cell.brief = (job.state == JobState::done && !job.error.empty() ? "earlier: " : "") + one_line(job.error);
   return cell;
 }
 
@@ -107,6 +107,14 @@ std::string how_it_went(const Attempt& attempt) {
   return text;
 }
 
+// A job that succeeded has an error only from before: it must not look like the present one.
+std::string earlier_error(const Job& job, const std::vector<Attempt>& attempts) {
+  const auto last =
+      std::find_if(attempts.rbegin(), attempts.rend(), [](const Attempt& one) { return !one.error.empty(); });
+  const std::string which = last == attempts.rend() ? "" : "attempt " + std::to_string(last->delivery) + ", ";
+  return "(" + which + "before it succeeded) " + job.error;
+}
+
 Json progress_json(const Job& job) {
   if (!job.progress) return nullptr;
   return Json{{"percent", job.progress->percent}, {"note", job.progress->note}};
@@ -169,6 +177,7 @@ Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown sh
   Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
   for (JobColumn& field : job_fields(job)) {
     field.cell.brief.clear();  // there is room for the whole id
+    if (field.column.name == "error" && job.state == JobState::done) field.cell.text.clear();  // see last_error
     table.rows.push_back({field.column.name, std::move(field.cell)});
   }
   const auto add = [&](std::string name, std::string value) {
@@ -179,6 +188,7 @@ Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown sh
   add("backoff", format_duration(job.backoff.first) + " to " + format_duration(job.backoff.most));
   add("traceparent", job.traceparent);
   for (const Attempt& attempt : attempts) add("attempt " + std::to_string(attempt.delivery), how_it_went(attempt));
+  if (job.state == JobState::done && !job.error.empty()) add("last_error", earlier_error(job, attempts));
   if (shown.result && job.state == JobState::done)
     add("result", is_valid_utf8(job.result) ? job.result : "base64:" + base64(job.result));
   if (shown.payload) add("payload", compact_json(job.payload));

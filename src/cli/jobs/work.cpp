@@ -6,6 +6,7 @@
 
 #include "backends/trackers/open_tracker.hpp"
 #include "base/duration_text.hpp"
+#include "base/nearest.hpp"
 #include "cli/frame/config.hpp"
 #include "cli/frame/measured.hpp"
 #include "cli/frame/output.hpp"
@@ -182,6 +183,30 @@ Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
   }
 }
 
+// A worker on a queue that never had a job waits in silence, as one on a mistyped queue would: so it says so, once.
+void tell_of_new_queues(const Invocation& invocation, Store& store, const WorkerOptions& options) {
+  std::vector<std::string> empty;
+  for (const std::string& queue : options.queues) {
+    const Result<JobsReply> jobs = store.jobs({.ns = options.ns, .queue = queue, .limit = 1});
+    if (jobs && jobs->jobs.empty() && !jobs->next) empty.push_back(queue);
+  }
+  if (empty.empty()) return;
+  const Result<std::vector<QueueRow>> rows = store.queues(options.ns);
+  if (!rows) return;
+  std::vector<std::string> known;
+  for (const QueueRow& row : *rows) known.push_back(row.queue);
+  std::erase_if(empty, [&](const std::string& queue) { return std::ranges::find(known, queue) != known.end(); });
+  if (empty.empty()) return;
+  std::vector<std::string> words;
+  for (const std::string& queue : empty) {
+    const std::optional<std::string> near = nearest(queue, known);
+    words.push_back(queue + (near ? " (did you mean '" + *near + "'?)" : ""));
+  }
+  tell("fenceline: " + std::string(empty.size() == 1 ? "queue " : "queues ") + joined(words, ", ") +
+       (empty.size() == 1 ? " has" : " have") + " no jobs yet" +
+       (invocation.has("--drain") ? "" : "; waiting for the first one"));
+}
+
 // What commands write to stderr, above the last line of a terminal.
 std::function<void(std::string_view)> forward_to(TerminalLog* log) {
   if (log == nullptr) return {};
@@ -234,6 +259,7 @@ Result<int> run_work(Invocation& invocation) {
       return std::unexpected(ok.error());
   }
 
+  if (!invocation.stop.stop_requested()) tell_of_new_queues(invocation, **session, *options);
   make_room_for_files(options->concurrency);
   CommandHandler handler(*invocation.runtime, {.command = invocation.command,
                                                .store_url = from_any_folder(invocation.store_url),
