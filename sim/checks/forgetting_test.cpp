@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/memory/memory_store.hpp"
+#include "sim/checks/lock_checks.hpp"
 #include "sim/checks/store_checks.hpp"
 #include "sim/store/recording_store.hpp"
 #include "support/manual_clock.hpp"
@@ -98,6 +99,81 @@ TEST_F(Forgetting, L5_AGrantFromBeforeTheLostTailCountsAsEver) {
   const Holding held = claim();
   lose(GuaranteeClass::c, [&] { clock.advance(1ms); });
   EXPECT_FALSE(checks.is_forgotten(held));
+}
+
+TEST_F(Forgetting, L2_ADeliveryWhoseFenceIsGivenAgainWaitsAsItsHolderCounts) {
+  enqueue();
+  clock.advance(2h);
+  const auto later = [&](const Holding& held, Duration retry_in) {
+    const Outcome outcome{.kind = OutcomeKind::later, .retry_in = retry_in};
+    must(store.settle({.ns = "n", .owner = "o", .settlements = {{held.id, held.fence, outcome}}}));
+  };
+  Holding first;
+  lose(GuaranteeClass::c, [&] {
+    later(claim(), 1s);
+    clock.advance(1s);
+    first = claim();  // its holder counts two
+    clock.advance(1s);
+    claim();
+  });
+  clock.set_wall(WallTime{std::chrono::microseconds{first.fence}});
+  const Holding again = claim();
+  ASSERT_EQ(again, first);
+  later(first, 2s);
+  EXPECT_EQ(broken(), "nothing");
+}
+
+TEST_F(Forgetting, RetriesOfOtherDeliveriesWaitAsTheirBackoffSays) {
+  enqueue();
+  const Holding held = claim();
+  const Outcome outcome{.kind = OutcomeKind::later, .retry_in = 2s};
+  must(store.settle({.ns = "n", .owner = "o", .settlements = {{held.id, held.fence, outcome}}}));
+  EXPECT_EQ(broken(), "retry");
+}
+
+// The same for locks, whose holders hear of a release when they are resumed.
+struct ForgettingLocks : testing::Test {
+  StackPool stacks;
+  Simulation simulation{7, stacks};
+  Machine machine{"m", 0s, 0, 0s};
+  SimRuntime process{simulation, machine, "p"};
+  MemoryStore memory{process};
+  Violations violations;
+  Tally tally;
+  LockChecks checks{"n", memory, violations, tally, {}};
+  struct Observer final : StoreObserver {
+    explicit Observer(LockChecks& observed) : checks(observed) {}
+    void applied(const Applied& applied) override { checks.applied(applied); }
+    LockChecks& checks;
+  } observer{checks};
+  RecordingStore store{process, memory, observer};
+
+  LockHolding acquire(const std::string& owner) {
+    const AcquireReply reply =
+        must(store.acquire({.ns = "n", .names = {"l"}, .owner = owner, .request = owner, .ttl = 30s}));
+    return reply.grants.empty() ? LockHolding{} : LockHolding{"l", owner, reply.grants.front().fence};
+  }
+  void release(const LockHolding& held) { must(store.release({.ns = "n", .locks = {held}})); }
+  std::string broken() const { return violations.empty() ? "nothing" : violations.found().front().promise; }
+};
+
+TEST_F(ForgettingLocks, L4_AReleaseThatTheStoreForgotMayBeHeardOfLater) {
+  const LockHolding held = acquire("a");
+  const auto kept = memory.snapshot();
+  const LockTruth truth = checks.truth();
+  release(held);
+  simulation.run_until(simulation.now() + 1s);
+  acquire("b");
+  memory.restore(*kept);
+  checks.went_back(truth, GuaranteeClass::c);
+  checks.says_released(process, held);
+  EXPECT_EQ(broken(), "nothing");
+}
+
+TEST_F(ForgettingLocks, L4_AHolderThatDidNotReleaseMustNotBeToldSo) {
+  const LockHolding held = acquire("a");
+  checks.says_released(process, held);
+  EXPECT_EQ(broken(), "L4");
 }
 
 TEST_F(Forgetting, J6_AnIdThatATidyFoundOldMayBeForgottenThoughTheClockWasSetBackAfterIt) {

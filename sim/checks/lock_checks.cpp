@@ -530,6 +530,12 @@ void LockChecks::went_back(const LockTruth& before, GuaranteeClass guarantee) {
     for (const auto& [resource, lock] : locks_) {
       for (const Holder& holder : lock.holders) forgotten_.insert({resource, holder.owner, lock.fence});
     }
+    // A release that was answered and then forgotten: its holder may hear the answer only now.
+    for (const auto& [resource, lock] : before.locks_) {
+      const KnownLock* now = find(resource);
+      if (now && now->fence == lock.fence) continue;
+      for (const Holder& holder : lock.holders) releases_forgotten_.insert({resource, holder.owner, lock.fence});
+    }
   }
   static_cast<LockTruth&>(*this) = before;
 }
@@ -547,7 +553,8 @@ void LockChecks::acts(const SimRuntime& process, const LockHolding& held) {
 void LockChecks::says_released(const SimRuntime& process, const LockHolding& held) {
   const Holder* holder = holder_of(held);
   const KnownLock* lock = find(held.resource);
-  if (holder && holder->alive(store_now(process)) && !lock->to_its_end && !forgotten_.contains(held))
+  if (holder && holder->alive(store_now(process)) && !lock->to_its_end && !forgotten_.contains(held) &&
+      !releases_forgotten_.contains(held))
     broken("L4", held.resource, "is still held by " + held.owner + ", who was told that it is released");
 }
 

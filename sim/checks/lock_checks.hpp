@@ -171,9 +171,10 @@ class LockChecks final : private LockTruth {
   WallTime wall_high_;
 
   // Not of the store, so it cannot forget them.
-  std::map<std::string, Fence> told_;     // the newest fence that a lost tail had
-  std::set<LockHolding> forgotten_;       // leases of a lost tail are trusted in vain
-  std::set<LockHolding> ended_by_break_;  // their holders learn of it when they next ask
+  std::map<std::string, Fence> told_;         // the newest fence that a lost tail had
+  std::set<LockHolding> forgotten_;           // leases of a lost tail are trusted in vain
+  std::set<LockHolding> releases_forgotten_;  // leases that ended in a lost tail, and are there again after it
+  std::set<LockHolding> ended_by_break_;      // their holders learn of it when they next ask
   std::map<LockHolding, std::stop_token> handles_;
 };
 
