@@ -73,7 +73,7 @@ std::optional<ItemMoved> moved_to(const PipelineSpec& spec, const Settlement& se
   return ItemMoved{.id = settlement.id,
                    .fence = settlement.fence,
                    .to = to.name,
-                   .waits = at->at_gate ? std::string(to_string(to.gate.kind)) : ""};
+                   .waits = at->at_entry ? std::string(to_string(to.entry.kind)) : ""};
 }
 
 void as_its_stage_says(const PipelineSpec& spec, const ItemNow& item, Job& job) {
@@ -82,7 +82,7 @@ void as_its_stage_says(const PipelineSpec& spec, const ItemNow& item, Job& job) 
   if (std::optional<std::string> input = input_of(spec, item)) job.payload = std::move(*input);
   const StageSpec& stage = spec.stages[at->stage];
   job.stage = stage.name;
-  if (at->at_gate) {
+  if (at->at_entry) {
     job.timeout = kCheckTimeout;
     return;
   }
@@ -92,8 +92,8 @@ void as_its_stage_says(const PipelineSpec& spec, const ItemNow& item, Job& job) 
 
 }  // namespace
 
-bool is_looked_after(const StageGate& gate, bool run_checks) {
-  return gate.kind == GateKind::check ? run_checks : gate.kind == GateKind::approval;
+bool is_looked_after(const StageEntry& entry, bool run_checks) {
+  return entry.kind == EntryKind::check ? run_checks : entry.kind == EntryKind::approval;
 }
 
 StageStore::StageStore(Runtime& runtime, Store& inner, StageStoreOptions options)
@@ -103,19 +103,19 @@ StageStore::StageStore(Runtime& runtime, Store& inner, StageStoreOptions options
       book_(std::make_shared<PipelineBook>(runtime, inner, options_.ns, options_.queues)),
       all_(std::make_shared<PipelineBook>(runtime, inner, options_.ns, std::vector<std::string>{})) {}
 
-StageStore::StageStore(const StageStore& like, StageGate gate)
+StageStore::StageStore(const StageStore& like, StageEntry entry)
     : ForwardingStore(like.inner_),
       runtime_(like.runtime_),
       options_(like.options_),
-      gate_(std::move(gate)),
+      entry_(std::move(entry)),
       book_(like.book_),
       all_(like.all_) {}
 
 Result<ClaimReply> StageStore::claim(const ClaimRequest& request) {
   const Result<Known> known = book_->recent();
   if (!known) return std::unexpected(known.error());
-  if (gate_ && std::ranges::none_of(request.queues, [&](const std::string& queue) {
-        return is_its_gate(**known, queue, request.stage);
+  if (entry_ && std::ranges::none_of(request.queues, [&](const std::string& queue) {
+        return is_its_entry(**known, queue, request.stage);
       }))
     return ClaimReply{};
   if (!has_pipeline(**known, request.queues)) return inner_.claim(request);
@@ -134,11 +134,11 @@ Result<ClaimReply> StageStore::claim(const ClaimRequest& request) {
   return reply;
 }
 
-bool StageStore::is_its_gate(const KnownPipelines& known, const std::string& queue, const std::string& stage) const {
+bool StageStore::is_its_entry(const KnownPipelines& known, const std::string& queue, const std::string& stage) const {
   const auto found = known.find(queue);
   if (found == known.end()) return false;
   const std::optional<Position> at = position_of(found->second.spec, stage);
-  return at && at->at_gate && found->second.spec.stages[at->stage].gate == gate_;
+  return at && at->at_entry && found->second.spec.stages[at->stage].entry == entry_;
 }
 
 // What was claimed by an older spec, and is no work of the worker that asked any more.
@@ -149,7 +149,7 @@ Result<void> StageStore::give_back_strays(const ClaimRequest& request, const Kno
     const auto found = known.find(job.queue);
     const bool stray = (found != known.end() && !found->second.readable()) ||
                        stored(known, job.queue, request.stage) != job.stage ||
-                       (gate_ && !is_its_gate(known, job.queue, job.stage));
+                       (entry_ && !is_its_entry(known, job.queue, job.stage));
     if (stray) back.settlements.push_back({job.id, job.fence, {.kind = OutcomeKind::given_back}});
     return stray;
   });
@@ -273,8 +273,8 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
       continue;
     }
     Settlement said = settlement;
-    if (gate_ && !is_its_gate(known, item->job.queue, item->job.stage))
-      said.outcome = {.kind = OutcomeKind::given_back};  // of a gate that is no more
+    if (entry_ && !is_its_entry(known, item->job.queue, item->job.stage))
+      said.outcome = {.kind = OutcomeKind::given_back};  // of a condition that was removed
     StageOutcome made = stage_outcome(pipeline->second.spec, *item, *now_item, said, read->now);
     if (!made.step) {
       plain.push_back({settlement.id, settlement.fence, std::move(made.plain)});
@@ -307,19 +307,19 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
 Result<BacklogReply> StageStore::backlog(const BacklogRequest& request) {
   const Result<Known> known = book_->recent();
   if (!known) return std::unexpected(known.error());
-  // Gates first: what one lets in meanwhile is seen at its stage.
+  // Entry conditions first: what one lets in meanwhile is seen at its stage.
   BacklogReply all;
   for (const std::string& queue : request.queues) {
     const auto found = (*known)->find(queue);
     if (found == (*known)->end()) continue;
     const std::optional<std::size_t> stage = found->second.spec.find(request.stage);  // none, if it is not readable
     if (!stage || *stage == 0) continue;
-    const Result<BacklogReply> gate = inner_.backlog({.ns = request.ns,
-                                                      .queues = {queue},
-                                                      .stage = stored_gate(found->second.spec, *stage),
-                                                      .timeout = request.timeout});
-    if (!gate) return gate;
-    add(all, *gate, is_looked_after(found->second.spec.stages[*stage].gate, options_.run_checks));
+    const Result<BacklogReply> entry = inner_.backlog({.ns = request.ns,
+                                                       .queues = {queue},
+                                                       .stage = stored_entry(found->second.spec, *stage),
+                                                       .timeout = request.timeout});
+    if (!entry) return entry;
+    add(all, *entry, is_looked_after(found->second.spec.stages[*stage].entry, options_.run_checks));
   }
   for (const Served& served : groups_of(**known, request.queues, request.stage)) {
     const Result<BacklogReply> reply =

@@ -39,7 +39,8 @@ Result<int> run_locks_list(Invocation& invocation) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   return print_pages(
-      invocation, {.list = "locks", .none = [&] { return none_of(*request); }}, request->after, [&] { return (*store)->locks(*request); }, &LocksReply::locks,
+      invocation, {.list = "locks", .none = [&] { return none_of(*request); }}, request->after,
+      [&] { return (*store)->locks(*request); }, &LocksReply::locks,
       [&](const std::vector<LockRow>& rows) {
         std::vector<ShownLock> shown;
         for (const LockRow& row : rows) shown.push_back(with_gates(invocation, row));

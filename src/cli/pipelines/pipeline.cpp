@@ -62,8 +62,8 @@ Result<int> run_pipeline_show(Invocation& invocation) {
   const Result<std::vector<PipelineRow>> rows = (*store)->pipelines(invocation.ns);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
-    print_list(pipelines_table(*rows), "no pipelines in namespace " + invocation.ns +
-                                           "; create one with: fenceline pipeline apply FILE");
+    print_list(pipelines_table(*rows),
+               "no pipelines in namespace " + invocation.ns + "; create one with: fenceline pipeline apply FILE");
     return kExitOk;
   }
   std::string text = "{\"pipelines\":[";
@@ -117,10 +117,10 @@ CommandSpec pipeline_apply_command() {
                       "that a person may move an item to from here; default any earlier stage and the next one"},
                      {"entry condition", "omitted: items enter as they come"},
                      {"an approval",
-                      "gate = { approval = { count = 1, by = [\"ana\"], within = \"2d\", then = \"reject\" } }; only "
+                      "entry = { approval = { count = 1, by = [\"ana\"], within = \"2d\", then = \"reject\" } }; only "
                       "count is required; then is reject, approve or hold"},
                      {"a check",
-                      "gate = { check = [\"cmd\", \"arg\"], every = \"1m\" }: exit 0 lets the item in, 65 sends it "
+                      "entry = { check = [\"cmd\", \"arg\"], every = \"1m\" }: exit 0 lets the item in, 65 sends it "
                       "back, anything else asks again later; run by workers with --run-checks"}}},
                    {"Changing a pipeline",
                     {{"while items are in it",
@@ -142,7 +142,7 @@ CommandSpec pipeline_show_command() {
       .arguments = {{.name = "NAME", .help = "name of the pipeline; default all", .required = false}},
       .sections = {{"Exit status", {{"66", "no such pipeline"}}}},
       .examples = {{"fenceline pipeline show", "all pipelines"},
-                   {"fenceline pipeline show docs --json | jq '.stages[].gate'", "the entry condition of each stage"}},
+                   {"fenceline pipeline show docs --json | jq '.stages[].entry'", "the entry condition of each stage"}},
       .run = run_pipeline_show};
 }
 

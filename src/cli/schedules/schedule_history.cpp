@@ -44,8 +44,8 @@ Result<int> run_schedule_history(Invocation& invocation) {
     return request->before ? std::string("no earlier ticks")
                            : "schedule " + request->schedule + " has no ticks yet; a worker fires them";
   };
-  return print_pages(invocation, {.list = "ticks", .follow = "lie before", .option = "--before", .none = none}, request->before, ask,
-                     &TicksReply::ticks, tick_table, tick_json);
+  return print_pages(invocation, {.list = "ticks", .follow = "lie before", .option = "--before", .none = none},
+                     request->before, ask, &TicksReply::ticks, tick_table, tick_json);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
--- needs: 00_core 14_locks 14_lock_looks
--- ARGV: prefix, held, after, limit. Answers the locks as 14_lock_looks.lua has them, one more than the limit if there are more.
+-- needs: 00_core 14_locks 14_lock_queries
+-- ARGV: prefix, held, after, limit. Answers the locks as 14_lock_queries.lua has them, one more than the limit if there are more.
 local prefix, only_held, after, limit = ARGV[4], ARGV[5] == '1', ARGV[6], tonumber(ARGV[7])
 forget_the_silent()
 local from = prefix > after and '[' .. prefix or after == '' and '-' or '(' .. after

@@ -1,4 +1,4 @@
-#include "services/gate_keeper.hpp"
+#include "services/entry_keeper.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,8 +11,8 @@
 namespace fenceline {
 namespace {
 
-constexpr Duration kGateLookEvery = std::chrono::seconds{5};
-constexpr Duration kGateTtl = std::chrono::seconds{30};
+constexpr Duration kEntryLookEvery = std::chrono::seconds{5};
+constexpr Duration kEntryTtl = std::chrono::seconds{30};
 constexpr int kChecksAtOnce = 4;
 constexpr int kLooksAfterEdit = 6;  // half a minute: longer than a call takes
 
@@ -22,7 +22,8 @@ class DeadlineHandler final : public Handler {
   RunResult run(const Run&) override { return {.kind = OutcomeKind::later}; }
 };
 
-// What a worker at a gate logs says whose gate it is: the worker itself is another one.
+// Marks the events of a worker that looks after an entry condition, so that they are not taken for those of the main
+// worker.
 class EntryLog final : public LogSink {
  public:
   EntryLog(LogSink& inner, std::string stage) : inner_(inner), stage_(std::move(stage)) {}
@@ -37,24 +38,24 @@ class EntryLog final : public LogSink {
   const std::string stage_;
 };
 
-struct Gate {
+struct EntryPlace {
   std::string queue;
   std::string stage;  // as stored
 
-  auto operator<=>(const Gate&) const = default;
+  auto operator<=>(const EntryPlace&) const = default;
 };
 
-struct GateWorker {
-  StageGate gate;  // as it was when the worker began
+struct EntryWorker {
+  StageEntry entry;  // as it was when the worker began
   std::unique_ptr<EntryLog> log;
   std::unique_ptr<Handler> handler;
-  std::unique_ptr<StageStore> store;  // for that gate
+  std::unique_ptr<StageStore> store;  // for that entry condition
   std::unique_ptr<JobWorker> worker;
   std::atomic<bool> ended = false;  // by itself: a store that was broken, say
   Task task;
 };
 
-// An edit that was seen, and how often what waits at its gates was looked at since.
+// An edit that was seen, and how often waiting items were looked at since.
 struct Seen {
   std::int64_t revision = 0;
   int looks = 0;
@@ -62,17 +63,17 @@ struct Seen {
 
 }  // namespace
 
-GateKeeper::GateKeeper(Runtime& runtime, Log log, StageStore& store, WorkerOptions worker, MakeCheck make_check)
+EntryKeeper::EntryKeeper(Runtime& runtime, Log log, StageStore& store, WorkerOptions worker, MakeCheck make_check)
     : runtime_(runtime), log_(log), store_(store), options_(std::move(worker)), make_check_(std::move(make_check)) {}
 
-void GateKeeper::keep(std::stop_token stop) {
-  std::map<Gate, GateWorker> workers;
+void EntryKeeper::keep(std::stop_token stop) {
+  std::map<EntryPlace, EntryWorker> workers;
   std::map<std::string, Seen, std::less<>> looked;  // by queue
-  std::vector<std::map<Gate, GateWorker>::node_type>
-      leaving;  // of gates that were edited: nobody waits for what they still run
+  std::vector<std::map<EntryPlace, EntryWorker>::node_type>
+      leaving;  // of entry conditions that were edited: nobody waits for what they still run
   while (!stop.stop_requested()) {
     const Result<std::shared_ptr<const KnownPipelines>> known = store_.known();
-    std::map<Gate, StageSpec> wanted;
+    std::map<EntryPlace, StageSpec> wanted;
     if (known) {
       for (const auto& [queue, pipeline] : **known) {
         // Once for each edit, some looks after it was seen: by then outcomes under way follow it too.
@@ -84,13 +85,13 @@ void GateKeeper::keep(std::stop_token stop) {
             seen.looks += 1;
         }
         for (std::size_t stage = 1; stage < pipeline.spec.stages.size(); ++stage) {
-          if (is_looked_after(pipeline.spec.stages[stage].gate, make_check_ != nullptr))
-            wanted.emplace(Gate{queue, stored_gate(pipeline.spec, stage)}, pipeline.spec.stages[stage]);
+          if (is_looked_after(pipeline.spec.stages[stage].entry, make_check_ != nullptr))
+            wanted.emplace(EntryPlace{queue, stored_entry(pipeline.spec, stage)}, pipeline.spec.stages[stage]);
         }
       }
       for (auto one = workers.begin(); one != workers.end();) {
         const auto found = wanted.find(one->first);
-        if (found != wanted.end() && found->second.gate == one->second.gate && !one->second.ended) {
+        if (found != wanted.end() && found->second.entry == one->second.entry && !one->second.ended) {
           ++one;
           continue;
         }
@@ -103,37 +104,37 @@ void GateKeeper::keep(std::stop_token stop) {
       one.mapped().task.join();
       return true;
     });
-    for (const auto& [gate, stage] : wanted) {
-      if (workers.contains(gate)) continue;
-      GateWorker& one = workers[gate];
-      one.gate = stage.gate;
+    for (const auto& [entry, stage] : wanted) {
+      if (workers.contains(entry)) continue;
+      EntryWorker& one = workers[entry];
+      one.entry = stage.entry;
       one.log = std::make_unique<EntryLog>(log_.sink(), stage.name);
-      one.handler = stage.gate.kind == GateKind::check ? make_check_(stage) : std::make_unique<DeadlineHandler>();
-      one.store = std::make_unique<StageStore>(store_, stage.gate);
+      one.handler = stage.entry.kind == EntryKind::check ? make_check_(stage) : std::make_unique<DeadlineHandler>();
+      one.store = std::make_unique<StageStore>(store_, stage.entry);
       WorkerOptions options = options_;
-      options.queues = {gate.queue};
-      options.stage = gate.stage;
-      options.concurrency = stage.gate.kind == GateKind::check ? std::min(options_.concurrency, kChecksAtOnce) : 1;
+      options.queues = {entry.queue};
+      options.stage = entry.stage;
+      options.concurrency = stage.entry.kind == EntryKind::check ? std::min(options_.concurrency, kChecksAtOnce) : 1;
       options.prefetch = 0;
-      options.ttl = kGateTtl;
+      options.ttl = kEntryTtl;
       options.drain = false;
       options.schedules = false;
       options.tidy_every = Duration{0};
       one.worker = std::make_unique<JobWorker>(runtime_, Log(*one.log), *one.store, *one.handler, options);
-      one.task = runtime_.spawn("gate", [this, &one, gate](std::stop_token ends) {
+      one.task = runtime_.spawn("entry", [this, &one, entry](std::stop_token ends) {
         const Result<WorkReport> report = one.worker->run(std::move(ends));
         if (!report)
-          log_.warn("gate_keeper_failed", {{"queue", gate.queue},
-                                           {"stage", gate.stage},
-                                           {"code", to_string(report.error().code)},
-                                           {"message", report.error().message}});
+          log_.warn("entry_keeper_failed", {{"queue", entry.queue},
+                                            {"stage", entry.stage},
+                                            {"code", to_string(report.error().code)},
+                                            {"message", report.error().message}});
         one.ended = true;
       });
     }
-    runtime_.sleep_for(kGateLookEvery, stop);
+    runtime_.sleep_for(kEntryLookEvery, stop);
   }
-  for (auto& [gate, one] : workers) one.task.request_stop();
-  for (auto& [gate, one] : workers) one.task.join();
+  for (auto& [entry, one] : workers) one.task.request_stop();
+  for (auto& [entry, one] : workers) one.task.join();
   for (auto& one : leaving) one.mapped().task.join();
 }
 
