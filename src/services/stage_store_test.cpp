@@ -37,6 +37,27 @@ TEST_F(StageStoreTest, P1_AnItemPassesItsStagesInOrderAndItsEntries) {
                 "item_advanced entry of announce -> announce by worker"}));
 }
 
+TEST_F(StageStoreTest, ASettlementSaysWhereItsItemWentAlsoWhenItIsSentAgain) {
+  const JobId id = enqueue();
+  const auto moves = [&](const Job& delivery) {
+    std::vector<std::string> out;
+    for (const ItemMoved& one : settle(delivery).moved) {
+      EXPECT_EQ(one.id, id);
+      EXPECT_EQ(one.fence, delivery.fence);
+      out.push_back(one.to + " " + one.waits);
+    }
+    return out;
+  };
+  const Job first = claim("ready").at(0);
+  EXPECT_EQ(moves(first), std::vector<std::string>{"review "});
+  EXPECT_EQ(moves(first), std::vector<std::string>{"review "}) << "the reply was lost";
+  EXPECT_EQ(moves(claim("review").at(0)), std::vector<std::string>{"publish approval"});
+  must(acts.approve(id, {}, ana));
+  EXPECT_EQ(moves(claim("publish").at(0)), std::vector<std::string>{"announce check"});
+  work("gate:announce");
+  EXPECT_EQ(moves(claim("announce").at(0)), std::vector<std::string>{}) << "it is done";
+}
+
 TEST_F(StageStoreTest, AJobIsHandedOutAsItsStageSays) {
   enqueue();
   const Job first = claim("ready").at(0);

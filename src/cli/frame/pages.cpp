@@ -44,7 +44,7 @@ void Pages::end(const std::optional<std::string>& next) {
   if (next) {
     tell("fenceline: more " + words_.list + " " + words_.follow + "; continue with " + words_.option + " " + *next +
          ", or use --all");
-  } else if (empty_) {
+  } else if (empty_ && stdout_is_terminal()) {
     tell("fenceline: " + (words_.none ? words_.none() : "no " + words_.list));
   }
 }

@@ -24,7 +24,7 @@ struct PageWords {
   std::string list;  // "jobs"
   std::string follow = "follow";
   std::string option = "--after";
-  std::function<std::string()> none = {};  // what people are told of an empty list; unset: "no jobs"
+  std::function<std::string()> none = {};  // what a terminal shows of an empty list; unset: "no jobs"
 };
 
 class Pages {

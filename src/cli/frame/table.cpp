@@ -122,10 +122,10 @@ bool print_table(const Table& table, bool header) {
 
 bool print_list(const Table& table, std::string_view none) {
   if (!table.rows.empty()) return print_table(table);
-  const bool read = stdout_is_terminal() || print_table(table);
+  if (!stdout_is_terminal()) return print_table(table);
   flush_output();
   if (!none.empty()) tell("fenceline: " + std::string(none));
-  return read;
+  return true;
 }
 
 bool print_card(Table card) {

@@ -143,7 +143,7 @@ Result<int> list_jobs(Invocation& invocation, JobsRequest request) {
   const auto ask = [&]() -> Result<JobsReply> {
     const bool first = request.after == 0;
     Result<JobsReply> reply = states.page(invocation, **store, request);
-    if (invocation.json && reply && reply->jobs.empty() && first) {
+    if ((invocation.json || !stdout_is_terminal()) && reply && reply->jobs.empty() && first) {
       if (const std::string why = unknown_queue(invocation, **store, request.queue); !why.empty())
         tell("fenceline: " + why);
     }

@@ -80,6 +80,24 @@ TEST(JobView, EveryDeliveryHasALineOfItsOwn) {
   EXPECT_TRUE(json[1]["ended_at"].is_null());
 }
 
+TEST(JobView, AnErrorFromBeforeAJobSucceededDoesNotLookLikeItsOutcome) {
+  Job late = job();
+  late.error = "no route";
+  const std::vector<Attempt> attempts{{.delivery = 1, .end = AttemptEnd::failed, .error = "no route"},
+                                      {.delivery = 2, .end = AttemptEnd::done}};
+  std::map<std::string, std::string> fields;
+  for (const auto& row : job_card(late, attempts, {}).rows) fields[row[0].text] = row[1].text;
+  EXPECT_EQ(fields["error"], "");
+  EXPECT_EQ(fields["last_error"], "(attempt 1, before it succeeded) no route");
+  const std::string list = render_columns(job_table({late}, WallTime{}), 120, false);
+  EXPECT_NE(list.find("earlier: no route"), std::string::npos) << list;
+  late.state = JobState::dead;
+  fields.clear();
+  for (const auto& row : job_card(late, attempts, {}).rows) fields[row[0].text] = row[1].text;
+  EXPECT_EQ(fields["error"], "no route");
+  EXPECT_FALSE(fields.contains("last_error"));
+}
+
 TEST(JobView, EveryRowHasACellForEveryColumn) {
   const Table table = job_table({job(), job()}, WallTime{});
   for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size());

@@ -272,7 +272,7 @@ Result<int> run_work(Invocation& invocation) {
   MakeCheck make_check;
   if (invocation.has("--run-checks")) {
     make_check = [&](const StageSpec& stage) -> std::unique_ptr<Handler> {
-      return std::make_unique<SessionCheck>(*session, handler, stage.gate.command);
+      return std::make_unique<SessionCheck>(*session, handler, stage.entry.command);
     };
   }
   const HandlerChain chain(*session, handler);

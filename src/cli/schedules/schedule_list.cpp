@@ -94,8 +94,9 @@ Result<int> run_schedule_next(Invocation& invocation) {
     print_line(nlohmann::ordered_json{{"tz", of->spec.zone}, {"paused", of->paused}, {"ticks", ticks}}.dump());
     return kExitOk;
   }
-  print_list(table, "there is no future tick");
+  print_list(table, "");
   flush_output();
+  if (table.rows.empty()) tell("fenceline: there is no future tick");
   if (of->paused) tell("fenceline: the schedule is paused: these ticks are skipped unless it is resumed before");
   return kExitOk;
 }
