@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,7 +64,8 @@ class PostgresTransaction {
   pg_conn* release();
 
   // One statement, its parameters $1, $2 and so on, sent as text. How many rows it changed or gave. Errors: lost (a
-  // stale fence at a protected table), conflict (a constraint).
+  // stale fence at a protected table), conflict (a constraint), refused (BEGIN, COMMIT, ROLLBACK and their like;
+  // savepoints are fine).
   Result<std::int64_t> execute(std::string_view sql, std::initializer_list<SqlValue> values = {});
 
   // Ok if this is the newest fence of the job, which is looked at again at COMMIT. Needs no live lease: work that is
@@ -102,18 +104,26 @@ class PostgresTransaction {
 
   // Whatever the answer, the transaction is over. Errors: lost (a fence was stale: nothing happened), conflict, refused
   // (it had failed before; a guard), unavailable (40001, a deadlock: nothing happened, begin again), in_doubt (the
-  // answer was lost).
+  // answer was lost, or a statement that you sent to the connection itself ended the transaction).
   Result<void> commit();
   void rollback();
 
  private:
+  friend Result<void> guarded(pg_conn* connection, std::string_view lock, Fence fence,
+                              const std::function<Result<void>(PostgresTransaction&)>& body,
+                              const PostgresPlace& place);
   PostgresTransaction(pg_conn* connection, PostgresPlace place) : connection_(connection), place_(std::move(place)) {}
+  // Commits, unless the body failed or ended the transaction itself.
+  Result<void> end_after(const Result<void>& body);
 
   pg_conn* connection_;  // null: it is over
   PostgresPlace place_;
+  std::optional<Result<void>> ended_;  // what commit() answered; in_doubt once it is released
 };
 
-// A transaction of a handler: begin, guard, `body`, commit. An error of the body rolls back and is returned.
+// A transaction of a handler: begin, guard, `body`, commit. An error of the body rolls back and is returned. A body may
+// commit by itself, as its last step: its commit is the answer then. Errors: in_doubt also for a body that committed,
+// or ended the transaction by a statement, and then failed.
 Result<void> guarded(pg_conn* connection, const Job& job, const std::function<Result<void>(PostgresTransaction&)>& body,
                      const PostgresPlace& place = {});
 // The same under a lock.

@@ -22,6 +22,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,7 @@ struct ProtectedTable {
 };
 
 struct SqliteConnectionParts;
+class SqliteConnection;
 
 // All writers of the file wait while one of these is open: be short, and do not wait for anything in it, not for a call
 // to the store either (that one would wait for this transaction). A process that is stopped meanwhile stops every
@@ -113,10 +115,17 @@ class SqliteTransaction {
 
  private:
   friend class SqliteConnection;
+  friend Result<void> guarded(SqliteConnection& connection, const Job& job,
+                              const std::function<Result<void>(SqliteTransaction&)>& body);
+  friend Result<void> guarded(SqliteConnection& connection, std::string_view lock, Fence fence,
+                              const std::function<Result<void>(SqliteTransaction&)>& body);
   explicit SqliteTransaction(std::shared_ptr<SqliteConnectionParts> parts) : parts_(std::move(parts)) {}
   Result<void> check_open() const;
+  // Commits, unless the body failed or ended the transaction itself.
+  Result<void> end_after(const Result<void>& body);
 
   std::shared_ptr<SqliteConnectionParts> parts_;
+  std::optional<Result<void>> ended_;  // what commit() answered
 };
 
 // One connection, for one thread at a time; it must not cross a fork and goes before its store. What SQL may do on it:
@@ -161,7 +170,9 @@ class SqliteConnection {
   std::shared_ptr<SqliteConnectionParts> parts_;
 };
 
-// A transaction of a handler: begin, guard, `body`, commit. An error of the body rolls back and is returned.
+// A transaction of a handler: begin, guard, `body`, commit. An error of the body rolls back and is returned. A body may
+// commit by itself, as its last step: its commit is the answer then. Errors: in_doubt also for a body that committed
+// and then failed.
 Result<void> guarded(SqliteConnection& connection, const Job& job,
                      const std::function<Result<void>(SqliteTransaction&)>& body);
 // The same under a lock.

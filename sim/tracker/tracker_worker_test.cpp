@@ -241,6 +241,36 @@ TEST(TrackerWorkerRenewal, T1_TrustDoesNotOutliveARenewalThatMayStillArrive) {
   EXPECT_GT(one.hands.trust->until(), one.process.now());
 }
 
+// A claim carries the time at which it was made, and counts for nobody if it is posted more than a minute later.
+void shut_out_for_a_minute_at_its_claim(Capabilities can) {
+  OneWorker one({.writes_a_minute = 0, .limit_says_when = 1}, can);
+  std::vector<Duration> ages;  // of the claims that were posted
+  one.model.on_event([&](const TrackerEvent& event) {
+    const ReadMarker read = read_marker(event.comment.text, event.item, one.options.protocol.signing);
+    if (read.marker && read.marker->kind == MarkerKind::claim && event.kind != TrackerEvent::Kind::erased)
+      ages.push_back(event.comment.created_at - WallTime{std::chrono::seconds{read.marker->at}});
+  });
+  one.hands.takes = 1s;
+  one.start();
+  one.make();
+  one.pass(5s);
+  ASSERT_GT(one.model.counts().limited, 0) << "it was let in";
+  ASSERT_EQ(one.model.counts().writes, 0);
+  one.model.set_faults({});  // it is let in again when the minute is over
+  one.pass(10min);
+  EXPECT_EQ(one.hands.stages, (std::vector<std::string>{"ready", "review"}));
+  EXPECT_EQ(ages.size(), 2u) << "each claim that is void costs another one";
+  EXPECT_LE(std::ranges::max(ages), kVerbTimeout);
+}
+
+TEST(TrackerWorkerClaims, T4_AClaimThatMustWaitIsMadeAnewAndNotPostedWhenItIsVoid) {
+  shut_out_for_a_minute_at_its_claim({});
+}
+
+TEST(TrackerWorkerClaims, T4_AClaimBySwapThatMustWaitIsMadeAnewAndNotPostedWhenItIsVoid) {
+  shut_out_for_a_minute_at_its_claim({.labels = false, .ordered_ids = true, .edit_times = false, .swap = true});
+}
+
 TEST(TrackerWorkerSentBack, TheItemGoesBackWhateverCameOfTheRunAndPeopleReadWhy) {
   OneWorker one;
   int asked = 0;

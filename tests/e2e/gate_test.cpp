@@ -252,10 +252,11 @@ TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {
   drain(place, "echo before | " + handler);
   ASSERT_EQ(show(place, id)["state"], "done");
   const std::int64_t ahead = show(place, id)["fence"].get<std::int64_t>() + 3'600'000'000;
-  ASSERT_EQ(
-      place.fenceline({"gate", "put", "reports", std::to_string(ahead), "report"}, {.input = "from the time ahead\n"})
-          .status,
-      0);
+  ASSERT_EQ(place
+                .fenceline({"gate", "put", "group:q/reports", std::to_string(ahead), "report"},
+                           {.input = "from the time ahead\n"})
+                .status,
+            0);
 
   for (const char* part : {"", "-wal", "-shm", "-lock", "-wake"})
     std::filesystem::remove(place.file(std::string("fenceline.db") + part));

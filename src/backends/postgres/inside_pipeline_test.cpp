@@ -36,10 +36,34 @@ TEST_F(Inside, P1_AnItemOfAPipelineIsNotSettledPastItsStages) {
   PostgresTransaction past = must(PostgresTransaction::begin(app_.handle(), place));
   app_.must_ask("insert into written values ('past the stages')");
   must(past.settle(id, std::stoll(plain.fence), {}));
-  const PipelineRow row = must(store_->put_pipeline(apply));
+  PipelineRow row = must(store_->put_pipeline(apply));
   EXPECT_EQ(code_of(past.commit()), Code::refused);
   EXPECT_EQ(count("written"), 0);
   EXPECT_EQ(must(store_->job("default", id))->state, JobState::running);
+
+  must(store_->put_pipeline({.ns = "default", .name = "q", .spec = "", .revision = row.revision, .act = {"ana", ""}}));
+  // The same under an old snapshot, which does not have the pipeline: begin again, and be told.
+  for (const std::string& level : std::vector<std::string>{"repeatable read", "serializable"}) {
+    SCOPED_TRACE(level);
+    for (const bool before_the_call : {false, true}) {
+      app_.must_ask("begin isolation level " + level);
+      app_.must_ask("insert into written values ('past the stages')");
+      PostgresTransaction old = must(PostgresTransaction::adopt(app_.handle(), place));
+      if (!before_the_call) must(old.settle(id, std::stoll(plain.fence), {}));
+      row = must(store_->put_pipeline(apply));
+      if (before_the_call) must(old.settle(id, std::stoll(plain.fence), {}));
+      EXPECT_EQ(code_of(old.commit()), Code::unavailable);
+      EXPECT_EQ(count("written"), 0);
+      EXPECT_EQ(must(store_->job("default", id))->state, JobState::running);
+      app_.must_ask("begin isolation level " + level);
+      old = must(PostgresTransaction::adopt(app_.handle(), place));
+      EXPECT_EQ(code_of(old.settle(id, std::stoll(plain.fence), {})), Code::refused);
+      old.rollback();
+      must(store_->put_pipeline(
+          {.ns = "default", .name = "q", .spec = "", .revision = row.revision, .act = {"ana", ""}}));
+    }
+  }
+  row = must(store_->put_pipeline(apply));
 
   // The right way: the work is recorded and committed, and the outcome is left to the worker.
   PostgresTransaction right = must(PostgresTransaction::begin(app_.handle(), place));

@@ -93,6 +93,28 @@ class PostgresRaces : public testing::Test {
     must(store_->set_queue({.ns = "default", .queue = queue, .change = {.limit = limit}, .act = {"ann", ""}}));
   }
 
+  // As if it had been granted by a clock that was an hour ahead.
+  void set_ahead(const std::string& table, const JobId& id) {
+    schema_.run("update " + table + " set lease_end = lease_end + 3600000000 where id = '" + to_string(id) + "'");
+  }
+  void renew(const Job& job) {
+    const ExtendReply reply =
+        must(store_->extend({.ns = "default", .owner = "a", .jobs = {{.id = job.id, .fence = job.fence}}, .ttl = 30s}));
+    EXPECT_TRUE(reply.refused.empty());
+  }
+  void cancel(const Job& job) {
+    must(store_->cancel({.ns = "default", .ids = {job.id}, .request = to_string(job.id), .act = {"ann", ""}}));
+  }
+  // Whoever looks at the clock in this function waits behind that look until `pause` ends its transaction.
+  void pause_behind_the_clock(const std::string& function, Connection& pause) {
+    run(pause, "begin; select pg_advisory_xact_lock(7)");
+    schema_.run(
+        "create or replace function clock(out lease bigint, out wall bigint, out waited bigint) language plpgsql "
+        "volatile as $$ declare callers text; begin wall := extract(epoch from clock_timestamp()) * 1000000; lease := "
+        "wall; waited := 0; get diagnostics callers = pg_context; if callers like '%" +
+        function + "%' then perform pg_advisory_xact_lock_shared(7); end if; end $$");
+  }
+
   std::string isolation_of(const std::string& url) {
     Pool pool(runtime_, must(postgres::parse_dsn(url)), nullptr);
     return must(pool.run(Statement{"select current_setting('transaction_isolation')"}, {}, CallKind::look, 10s))
@@ -262,6 +284,54 @@ TEST_F(PostgresRaces, L2_AFloorIsRaisedOnlyWhenEveryQueueThatIsBeingMadeIsKnown)
   claim.join();
   run(*claims, "commit");
   EXPECT_GT(number("select fence from " + schema_.name() + ".job"), wanted);
+}
+
+// The server's clock was an hour ahead and came back, and a claim brings the leases of that time back. It is paused
+// behind its look at the clock, while another lease is renewed.
+TEST_F(PostgresRaces, L3_ALeaseThatIsRenewedWhileOthersAreBroughtBackIsNotCutShort) {
+  added({.queue = "q"});
+  const Job ahead = claimed("r1").at(0).job;
+  added({.queue = "q"});
+  const Job renewed = claimed("r2").at(0).job;
+  set_ahead("job", ahead.id);
+  schema_.run("update claim set read_at = read_at + 3600000000, bound = bound + 3600000000 where request = 'r1'");
+  const auto pause = session();
+  const auto slow = session();
+  pause_behind_the_clock("bring_leases_back", *pause);
+  Task claims = run_beside(*slow, "claims", claim_call("q", "c", 1));
+  wait_until_it_waits("claims");
+  renew(renewed);
+  const std::string end_of = "select lease_end from " + schema_.name() + ".job where id = '";
+  const std::int64_t until = number(end_of + to_string(renewed.id) + "'");
+  run(*pause, "commit");
+  claims.join();
+  run(*slow, "commit");
+  EXPECT_EQ(number(end_of + to_string(renewed.id) + "'"), until);
+  EXPECT_LT(number(end_of + to_string(ahead.id) + "'"), until + 30'000'000) << "nothing was brought back";
+}
+
+// The same of the slot that is kept for a holder whose job was cancelled: others would start beside it.
+TEST_F(PostgresRaces, L3_ASlotThatIsKeptWhileOthersAreBroughtBackIsNotCutShort) {
+  added({.queue = "q", .group = "g1"});
+  const Job ahead = claimed("r1").at(0).job;
+  cancel(ahead);
+  added({.queue = "q", .group = "g2"});
+  const Job kept = claimed("r2").at(0).job;
+  set_ahead("slot", ahead.id);
+  const auto pause = session();
+  const auto slow = session();
+  pause_behind_the_clock("bring_slots_back", *pause);
+  Task claims = run_beside(*slow, "claims", claim_call("q", "c", 1));
+  wait_until_it_waits("claims");
+  renew(kept);
+  cancel(kept);
+  const std::string end_of = "select lease_end from " + schema_.name() + ".slot where id = '";
+  const std::int64_t until = number(end_of + to_string(kept.id) + "'");
+  run(*pause, "commit");
+  claims.join();
+  run(*slow, "commit");
+  EXPECT_EQ(number(end_of + to_string(kept.id) + "'"), until);
+  EXPECT_LT(number(end_of + to_string(ahead.id) + "'"), until + 30'000'000) << "nothing was brought back";
 }
 
 TEST_F(PostgresRaces, OwnersThatHoldNothingAreForgottenWhenAllTheyDidIs) {

@@ -15,6 +15,7 @@
 
 #include "backends/postgres/errors.hpp"
 #include "backends/postgres/json_wire.hpp"
+#include "backends/postgres/transaction_words.hpp"
 #include "fenceline/postgres.hpp"
 #include "model/job.hpp"
 #include "store/enqueue_options.hpp"
@@ -29,6 +30,12 @@ using Answer = std::unique_ptr<pg_result, Clear>;
 using Value = std::optional<std::string>;
 
 constexpr std::string_view kShown = "the connection";
+
+std::unexpected<Error> ended_by_a_statement() {
+  return fail(Code::in_doubt,
+              "the transaction was ended by a statement, not by commit(): it may have been committed; look before you "
+              "repeat it");
+}
 
 std::string as_interval(Duration duration) { return std::to_string(duration.count()) + " microseconds"; }
 Value as_interval_unless_zero(Duration duration) {
@@ -104,6 +111,19 @@ std::string text_array(const std::vector<std::string>& texts) {
   return out + "}";
 }
 
+Result<void> commit_on(pg_conn* connection) {
+  if (PQtransactionStatus(connection) == PQTRANS_IDLE) return ended_by_a_statement();
+  const Answer answer(PQexec(connection, "COMMIT"));
+  // Without an answer nobody knows; the server's own goodbye may come after the commit.
+  if (!answer ||
+      (error_in(answer.get()) && postgres::ends_the_connection(postgres::server_error_in(answer.get()).state)))
+    return std::unexpected(postgres::without_answer(postgres::CallKind::change, kShown));
+  if (auto error = error_in(answer.get())) return std::unexpected(std::move(*error));
+  if (std::strcmp(PQcmdStatus(answer.get()), "COMMIT") != 0)
+    return fail(Code::refused, "the transaction had already failed, so the server rolled it back");
+  return {};
+}
+
 }  // namespace
 
 Result<PostgresTransaction> PostgresTransaction::begin(pg_conn* connection, PostgresPlace place) {
@@ -124,44 +144,53 @@ Result<PostgresTransaction> PostgresTransaction::adopt(pg_conn* connection, Post
 }
 
 PostgresTransaction::PostgresTransaction(PostgresTransaction&& other) noexcept
-    : connection_(std::exchange(other.connection_, nullptr)), place_(std::move(other.place_)) {}
+    : connection_(std::exchange(other.connection_, nullptr)),
+      place_(std::move(other.place_)),
+      ended_(std::move(other.ended_)) {}
 
 PostgresTransaction& PostgresTransaction::operator=(PostgresTransaction&& other) noexcept {
   if (this != &other) {
     rollback();
     connection_ = std::exchange(other.connection_, nullptr);
     place_ = std::move(other.place_);
+    ended_ = std::move(other.ended_);
   }
   return *this;
 }
 
 PostgresTransaction::~PostgresTransaction() { rollback(); }
 
-pg_conn* PostgresTransaction::release() { return std::exchange(connection_, nullptr); }
+pg_conn* PostgresTransaction::release() {
+  if (connection_)
+    ended_ = fail(Code::in_doubt, "the transaction was released: it may have been committed by whoever has it now");
+  return std::exchange(connection_, nullptr);
+}
 
 void PostgresTransaction::rollback() {
-  pg_conn* const connection = release();
+  pg_conn* const connection = std::exchange(connection_, nullptr);
   if (connection && PQtransactionStatus(connection) != PQTRANS_IDLE)
     const Answer answer(PQexec(connection, "ROLLBACK"));
 }
 
 Result<void> PostgresTransaction::commit() {
-  pg_conn* const connection = release();
+  pg_conn* const connection = std::exchange(connection_, nullptr);
   if (!connection) return fail(Code::refused, "the transaction is over");
-  if (PQtransactionStatus(connection) == PQTRANS_IDLE)
-    return fail(Code::refused, "the transaction was ended by a statement; begin another one");
-  const Answer answer(PQexec(connection, "COMMIT"));
-  // Without an answer nobody knows; the server's own goodbye may come after the commit.
-  if (!answer ||
-      (error_in(answer.get()) && postgres::ends_the_connection(postgres::server_error_in(answer.get()).state)))
-    return std::unexpected(postgres::without_answer(postgres::CallKind::change, kShown));
-  if (auto error = error_in(answer.get())) return std::unexpected(std::move(*error));
-  if (std::strcmp(PQcmdStatus(answer.get()), "COMMIT") != 0)
-    return fail(Code::refused, "the transaction had already failed, so the server rolled it back");
-  return {};
+  ended_ = commit_on(connection);
+  return *ended_;
+}
+
+Result<void> PostgresTransaction::end_after(const Result<void>& body) {
+  if (connection_ && PQtransactionStatus(connection_) == PQTRANS_IDLE) return ended_by_a_statement();
+  if (connection_) return body ? commit() : body;
+  if (!ended_) return body ? fail(Code::refused, "the body rolled its transaction back") : body;
+  if (!*ended_) return body || ended_->error().code == Code::in_doubt ? *ended_ : body;
+  if (body) return {};
+  return fail(Code::in_doubt, "the body committed its transaction before it failed: " + body.error().message);
 }
 
 Result<std::int64_t> PostgresTransaction::execute(std::string_view sql, std::initializer_list<SqlValue> values) {
+  if (postgres::ends_transaction(sql))
+    return fail(Code::refused, "a transaction is ended by commit() or rollback(), not by SQL; nothing was done");
   std::vector<Value> texts;
   for (const SqlValue& value : values) texts.push_back(std::visit(AsText{}, value));
   const Result<Answer> answer = query(connection_, std::string(sql), texts);
@@ -250,8 +279,7 @@ Result<void> guarded(pg_conn* connection, std::string_view lock, Fence fence,
   Result<PostgresTransaction> transaction = PostgresTransaction::begin(connection, place);
   if (!transaction) return std::unexpected(transaction.error());
   if (auto ok = transaction->guard_lock(lock, fence); !ok) return ok;
-  if (auto ok = body(*transaction); !ok) return ok;
-  return transaction->commit();
+  return transaction->end_after(body(*transaction));
 }
 
 Result<void> answer_of(pg_result* result) {

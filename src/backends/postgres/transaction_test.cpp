@@ -2,6 +2,9 @@
 // nothing.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
+
 #include "backends/postgres/inside_testing.hpp"
 #include "fenceline/postgres.hpp"
 
@@ -185,7 +188,97 @@ TEST_F(PostgresTransactions, WhatIsNotCommittedIsRolledBackAndOneThatIsReleasedI
   PostgresTransaction ended = begun();
   app_.must_ask("rollback");
   EXPECT_EQ(code_of(ended.execute("select 1")), Code::refused);
-  EXPECT_EQ(code_of(ended.commit()), Code::refused);
+  EXPECT_EQ(code_of(ended.commit()), Code::in_doubt) << "it might as well have been a commit";
+}
+
+TEST_F(PostgresTransactions, SqlCannotEndTheTransaction) {
+  PostgresTransaction transaction = begun();
+  must(transaction.execute("insert into written values ('a')"));
+  for (const char* sql : {"COMMIT", "commit and chain", "/* x */ end", "ROLLBACK", "abort", "BEGIN",
+                          "start transaction", "prepare transaction 'x'"})
+    EXPECT_EQ(code_of(transaction.execute(sql)), Code::refused) << sql;
+  // It goes on, and savepoints are no end.
+  must(transaction.execute("savepoint s"));
+  must(transaction.execute("insert into written values ('b')"));
+  must(transaction.execute("rollback to savepoint s"));
+  must(transaction.execute("release savepoint s"));
+  EXPECT_EQ(count("written"), 0);
+  must(transaction.commit());
+  EXPECT_EQ(count("written"), 1);
+}
+
+// Whatever a body does, what was committed is never called undone.
+TEST_F(PostgresTransactions, AGuardedOneWhoseBodyEndsItIsNeverSaidNotToHaveHappened) {
+  using Body = std::function<Result<void>(PostgresTransaction&)>;
+  const Job job = job_of_a();
+  const auto writing = [](const Body& then) {
+    return [then](PostgresTransaction& transaction) -> Result<void> {
+      must(transaction.execute("insert into written values ('x')"));
+      return then(transaction);
+    };
+  };
+  const Result<void> no = fail(Code::refused, "the application says no");
+  struct Case {
+    const char* what;
+    Body body;
+    std::optional<Code> answer;
+    int written;
+  };
+  const std::vector<Case> cases{
+      {"commits", [](PostgresTransaction& t) { return t.commit(); }, std::nullopt, 1},
+      {"commits and fails",
+       [&](PostgresTransaction& t) {
+         must(t.commit());
+         return no;
+       },
+       Code::in_doubt, 1},
+      {"rolls back",
+       [](PostgresTransaction& t) -> Result<void> {
+         t.rollback();
+         return {};
+       },
+       Code::refused, 0},
+      {"rolls back and fails",
+       [&](PostgresTransaction& t) {
+         t.rollback();
+         return no;
+       },
+       Code::refused, 0},
+      {"commits on the connection itself",
+       [](PostgresTransaction& t) -> Result<void> { return answer_of(PQexec(t.handle(), "commit")); }, Code::in_doubt,
+       1},
+      {"commits on the connection itself and goes on",
+       [](PostgresTransaction& t) -> Result<void> {
+         must(answer_of(PQexec(t.handle(), "commit")));
+         auto more = t.execute("insert into written values ('y')");
+         return std::unexpected(more.error());
+       },
+       Code::in_doubt, 1},
+      {"releases it", [](PostgresTransaction& t) -> Result<void> { return answer_of(PQexec(t.release(), "commit")); },
+       Code::in_doubt, 1},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.what);
+    app_.must_ask("truncate written");
+    const Result<void> answer = guarded(app_.handle(), job, writing(one.body), place_);
+    EXPECT_EQ(answer ? std::nullopt : std::optional(answer.error().code), one.answer);
+    EXPECT_EQ(count("written"), one.written);
+    EXPECT_EQ(PQtransactionStatus(app_.handle()), PQTRANS_IDLE);
+  }
+}
+
+// Its commit was not answered, and the body says something else: what is in doubt stays so.
+TEST_F(PostgresTransactions, AGuardedOneWhoseBodysCommitIsInDoubtIsInDoubt) {
+  const Job job = job_of_a();
+  Session cut(HandMovedSchema::shared().url());
+  set_clock(cut);
+  const std::string pid = cut.must_ask("select pg_backend_pid()").text();
+  const auto body = [&](PostgresTransaction& transaction) -> Result<void> {
+    other_.must_ask("select pg_terminate_backend(" + pid + ")");
+    EXPECT_EQ(code_of(transaction.commit()), Code::in_doubt);
+    return fail(Code::refused, "the application says no");
+  };
+  EXPECT_EQ(code_of(guarded(cut.handle(), job, body, place_)), Code::in_doubt);
 }
 
 TEST_F(PostgresTransactions, ACommitWithoutAnAnswerIsInDoubtAndAServerThatIsAwayIsUnavailable) {

@@ -1,4 +1,5 @@
 // Locks. Whose turn it is stands in lua/14_lock_turns.lua.
+#include "backends/redis/looks.hpp"
 #include "backends/redis/msgpack.hpp"
 #include "backends/redis/redis_store.hpp"
 #include "backends/redis/store_parts.hpp"
@@ -185,21 +186,36 @@ Result<void> RedisStore::withdraw(const WithdrawRequest& request) {
   return {};
 }
 
+// In short scripts, each of which looks at a bounded number of locks: of very many hardly one may be held.
 Result<LocksReply> RedisStore::locks(const LocksRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("list_locks");
-  Command command = parts_->call_of(script, request.ns);
-  command.arg(request.prefix).arg(request.held ? 1 : 0).arg(request.after).arg(request.limit);
-  const Result<Value> answer = parts_->run(command, CallKind::look, request.timeout);
-  if (!answer) return std::unexpected(answer.error());
-  return decoded(parts_->url(), [&] {
-    LocksReply reply;
-    for (const Value& row : list_in(*answer)) {
-      if (reply.locks.size() == static_cast<std::size_t>(request.limit)) reply.next = reply.locks.back().resource;
-      else reply.locks.push_back(lock_in(row));
-    }
-    return reply;
-  });
+  const std::size_t limit = static_cast<std::size_t>(request.limit);
+  LocksReply reply;
+  std::string after = request.after;
+  // One more than was asked for, to know whether there are more.
+  for (bool more = true; more && reply.locks.size() <= limit;) {
+    Command command = parts_->call_of(script, request.ns);
+    command.arg(request.prefix)
+        .arg(request.held ? 1 : 0)
+        .arg(after)
+        .arg(limit + 1 - reply.locks.size())
+        .arg(parts_->walked_at_once);
+    const Result<Value> answer = parts_->run(command, CallKind::look, request.timeout);
+    if (!answer) return std::unexpected(answer.error());
+    const Result<void> read = read_answer(parts_->url(), [&] {
+      const std::vector<Value>& words = list_in(*answer, 1);
+      after = text_in(words[0]);
+      more = !after.empty();
+      for (std::size_t i = 1; i < words.size(); ++i) reply.locks.push_back(lock_in(words[i]));
+    });
+    if (!read) return std::unexpected(read.error());
+  }
+  if (reply.locks.size() > limit) {
+    reply.locks.resize(limit);
+    reply.next = reply.locks.back().resource;
+  }
+  return reply;
 }
 
 Result<std::optional<LockRow>> RedisStore::lock(const std::string& ns, const std::string& resource) {

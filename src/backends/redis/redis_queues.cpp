@@ -120,12 +120,60 @@ Result<TidyReply> RedisStore::tidy(const TidyRequest& request) {
   return reply;
 }
 
+// The largest fence that was ever granted, of all namespaces, or one that is no smaller than `wanted`. In short
+// scripts: what is granted or removed meanwhile is above the floor, or raises it.
+Result<Fence> RedisStore::Parts::granted_up_to(Fence wanted, Duration timeout) {
+  static const Script& script = script_of("largest_fence");
+  Fence largest = 0;
+  std::string spaces_from = "0";
+  do {
+    const Result<Value> page = client.call(
+        std::move(Command("SSCAN").key(prefix + "spaces").arg(spaces_from).arg("COUNT").arg(walked_at_once)),
+        CallKind::look, timeout);
+    if (!page) return std::unexpected(page.error());
+    std::vector<std::string> names;
+    const Result<void> read = read_answer(url(), [&] {
+      const std::vector<Value>& words = list_in(*page, 2);
+      spaces_from = text_in(words[0]);
+      for (const Value& space : list_in(words[1])) names.push_back(namespace_in(text_in(space)));
+    });
+    if (!read) return std::unexpected(read.error());
+    for (const std::string& ns : names) {
+      std::string after;
+      do {
+        Command call = call_of(script, ns);
+        call.arg(after).arg(walked_at_once);
+        const Result<Value> answer = run(call, CallKind::look, timeout);
+        if (!answer) return std::unexpected(answer.error());
+        const Result<void> looked = read_answer(url(), [&] {
+          const std::vector<Value>& words = list_in(*answer, 2);
+          largest = std::max(largest, Fence{number_in(words[0])});
+          after = text_in(words[1]);
+        });
+        if (!looked) return std::unexpected(looked.error());
+        if (largest >= wanted) return largest;
+      } while (!after.empty());
+    }
+  } while (spaces_from != "0");
+  return largest;
+}
+
+// One script raises it, and a grant reads it in its own: none that comes later is at or below it. Only for a floor far
+// ahead of the clock the fences that were granted are looked for first.
 Result<Fence> RedisStore::raise_floor(const RaiseFloorRequest& request) {
   if (auto ok = check_request(request); !ok) return std::unexpected(ok.error());
   static const Script& script = script_of("raise_floor");
-  Command call = parts_->call_of(script, request.ns);
-  call.arg(request.floor).arg(kFloorAheadMost.count()).arg(request.act.actor).arg(request.act.reason);
-  const Result<Value> answer = parts_->run(call, CallKind::change, request.timeout);
+  const auto raised = [&](const std::string& granted) {
+    Command call = parts_->call_of(script, request.ns);
+    call.arg(request.floor).arg(kFloorAheadMost.count()).arg(granted).arg(request.act.actor).arg(request.act.reason);
+    return parts_->run(call, CallKind::change, request.timeout);
+  };
+  Result<Value> answer = raised("");
+  if (answer && answer->is_nil()) {
+    const Result<Fence> granted = parts_->granted_up_to(request.floor, request.timeout);
+    if (!granted) return std::unexpected(granted.error());
+    answer = raised(std::to_string(*granted));
+  }
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] { return number_in(*answer); });
 }

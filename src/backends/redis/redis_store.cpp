@@ -59,6 +59,7 @@ RedisStore::Parts::Parts(Runtime& its_runtime, const Address& address, const Red
       runtime(its_runtime),
       prefix(address.prefix + ":"),
       test_clock(options.test_clock),
+      walked_at_once(options.walked_at_once),
       client(its_runtime, ClientOptions{.address = address,
                                         .on_connect = [address, accept = options.accept_eviction](
                                                           Connection& connection, Instant deadline) {

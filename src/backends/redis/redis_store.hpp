@@ -28,6 +28,9 @@ struct RedisOptions {
   std::stop_token stop = {};  // ends the wait for a server that does not answer when it is opened: held
   // For tests: (lease, wall) in microseconds, in place of the server's clock.
   std::function<std::pair<std::int64_t, std::int64_t>()> test_clock = nullptr;
+  // Keys that one call of the server looks at, of verbs that look at all locks or remove a namespace: a few
+  // milliseconds. They call it as often as it takes.
+  int walked_at_once = 1000;
 };
 
 class RedisStore final : public Store {

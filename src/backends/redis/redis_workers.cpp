@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "backends/redis/looks.hpp"
 #include "backends/redis/msgpack.hpp"
 #include "backends/redis/redis_store.hpp"
 #include "backends/redis/store_parts.hpp"
@@ -174,23 +175,60 @@ Result<std::vector<std::string>> RedisStore::namespaces() {
   if (!answer) return std::unexpected(answer.error());
   return decoded(parts_->url(), [&] {
     std::vector<std::string> names;
-    for (const Value& space : list_in(*answer)) {
-      std::string_view name = text_in(space);  // "fl:{default}:"
-      name.remove_prefix(std::min(name.size(), parts_->prefix.size() + 1));
-      name.remove_suffix(std::min<std::size_t>(name.size(), 2));
-      names.emplace_back(name);
-    }
+    for (const Value& space : list_in(*answer)) names.push_back(parts_->namespace_in(text_in(space)));
     std::ranges::sort(names);
     if (names.size() > kNamespacesShown) names.resize(kNamespacesShown);
     return names;
   });
 }
 
+std::string RedisStore::Parts::namespace_in(std::string_view space) const {  // "fl:{default}:"
+  space.remove_prefix(std::min(space.size(), prefix.size() + 1));
+  space.remove_suffix(std::min<std::size_t>(space.size(), 2));
+  return std::string(space);
+}
+
+// In short scripts: see lua/77_remove_namespace.lua.
 Result<void> RedisStore::remove_namespace(const std::string& ns, const Act& act) {
   if (auto ok = check_name("namespace", ns); !ok) return ok;
-  static const Script& script = script_of("remove_namespace");
-  Command command = parts_->call_of(script, ns);
-  return done(parts_->run(command.arg(act.actor).arg(act.reason), CallKind::change, kCallTimeout));
+  const auto step = [&](std::string_view verb, const std::vector<std::string>& words) {
+    Command command = parts_->call_of(script_of(verb), ns);
+    for (const std::string& word : words) command.arg(word);
+    return parts_->run(command, CallKind::change, kCallTimeout);
+  };
+  const std::string at_once = std::to_string(parts_->walked_at_once);
+  const Result<Value> began = step("remove_namespace", {act.actor, act.reason});
+  if (!began) return std::unexpected(began.error());
+  std::string up_to;
+  if (auto read = read_answer(parts_->url(), [&] { up_to = text_in(*began); }); !read) return read;
+
+  std::string at;
+  for (bool more = true; more;) {
+    const Result<Value> answer = step("remove_locks", {at, at_once});
+    if (!answer) return std::unexpected(answer.error());
+    const Result<void> read = read_answer(parts_->url(), [&] {
+      const std::vector<Value>& words = list_in(*answer, 2);
+      more = number_in(words[0]) == 1;
+      at = text_in(words[1]);
+    });
+    if (!read) return read;
+  }
+  // Each answers where to go on, and in the end `end`.
+  const auto walk = [&](std::string_view verb, std::string from, std::string_view end,
+                        const std::vector<std::string>& more_words) -> Result<void> {
+    do {
+      std::vector<std::string> words{from};
+      words.insert(words.end(), more_words.begin(), more_words.end());
+      const Result<Value> answer = step(verb, words);
+      if (!answer) return std::unexpected(answer.error());
+      if (auto read = read_answer(parts_->url(), [&] { from = text_in(*answer); }); !read) return read;
+    } while (from != end);
+    return {};
+  };
+  if (auto ok = walk("remove_jobs", "0", "", {up_to, at_once}); !ok) return ok;
+  if (auto ok = walk("remove_schedules", "0", "0", {at_once}); !ok) return ok;
+  if (auto ok = done(step("remove_rest", {})); !ok) return ok;
+  return walk("sweep_namespace", "0", "0", {at_once});
 }
 
 }  // namespace fenceline

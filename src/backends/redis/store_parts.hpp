@@ -42,12 +42,15 @@ struct RedisStore::Parts {
   Runtime& runtime;
   std::string prefix;  // of every key, with its colon: "fl:"
   std::function<std::pair<std::int64_t, std::int64_t>()> test_clock;
+  int walked_at_once;
   redis::Client client;
   StoreProfile profile;
   redis::ScriptedReleases scripted;
 
   const std::string& url() const { return client.address().shown; }
   std::string prefix_of(const std::string& ns) const { return prefix + "{" + ns + "}:"; }
+  // The other way round.
+  std::string namespace_in(std::string_view space) const;
 
   // A call of a script, with what every script begins with: where the namespace's keys begin, where the store's do, and
   // the clock of a test. The verb's own arguments follow, so that its first is ARGV[4].
@@ -62,6 +65,8 @@ struct RedisStore::Parts {
   Result<TidyReply> tidy_locks(const std::string& ns, int limit, Duration timeout);
   // And about schedules (redis_schedules.cpp).
   Result<TidyReply> tidy_ticks(const std::string& ns, int limit, Duration timeout);
+  // For raise_floor (redis_queues.cpp).
+  Result<Fence> granted_up_to(Fence wanted, Duration timeout);
 };
 
 }  // namespace fenceline

@@ -2,13 +2,18 @@
 #include "backends/sqlite/backup.hpp"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
+#include <optional>
+#include <utility>
 
+#include "backends/sqlite/database.hpp"
 #include "backends/sqlite/guarded_testing.hpp"
 #include "support/disk_calls.hpp"
 
@@ -253,7 +258,6 @@ TEST_F(BackedUp, WhatWasThereBeforeIsKeptWhole) {
   EXPECT_TRUE(must(must(try_open(old))->job("default", job_id(1))));
 }
 
-// What a restore is for: a store that was emptied, damaged or deleted.
 TEST_F(BackedUp, ARestoreThatWasInterruptedAndIsRepeatedKeepsTheLogOfTheOldStore) {
   {
     const auto store = open();
@@ -270,6 +274,58 @@ TEST_F(BackedUp, ARestoreThatWasInterruptedAndIsRepeatedKeepsTheLogOfTheOldStore
   EXPECT_EQ(fs::file_size(restored.kept + "-wal"), 17U);
 }
 
+// SQLite's own access to files, with a step of the test behind the moment at which a database was opened.
+class OpenedBehind {
+ public:
+  explicit OpenedBehind(std::function<void()> step) {
+    step_ = std::move(step);
+    usual_ = sqlite3_vfs_find(nullptr);
+    vfs_ = *usual_;
+    vfs_.zName = "stepped";
+    vfs_.xOpen = [](sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out) {
+      const int code = usual_->xOpen(usual_, name, file, flags, out);
+      if (code == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) && step_) std::exchange(step_, nullptr)();
+      return code;
+    };
+    sqlite3_vfs_register(&vfs_, 1);
+  }
+  ~OpenedBehind() {
+    sqlite3_vfs_unregister(&vfs_);
+    sqlite3_vfs_register(usual_, 1);
+    step_ = nullptr;
+  }
+  OpenedBehind(const OpenedBehind&) = delete;
+  OpenedBehind& operator=(const OpenedBehind&) = delete;
+
+ private:
+  inline static std::function<void()> step_;
+  inline static sqlite3_vfs* usual_ = nullptr;
+  sqlite3_vfs vfs_{};
+};
+
+// It has the old file in hand, and nobody knows that it is here yet.
+TEST_F(BackedUp, J1_AStoreThatIsReplacedWhileItIsBeingOpenedIsOpenedAsItIsNow) {
+  {
+    const auto store = open();
+    must(store->enqueue(one_job(1)));
+    must(back_up());
+    must(store->enqueue(one_job(2)));
+  }
+  // Into the file itself: its log has another name soon.
+  sqlite::Database(options().path, SQLITE_OPEN_READWRITE).run_script("PRAGMA wal_checkpoint(TRUNCATE)");
+  std::optional<Result<RestoreReply>> restored;
+  OpenedBehind files([&] { restored = restore(); });
+  const auto store = open();
+  ASSERT_TRUE(restored.has_value());
+  must(std::move(*restored));
+  // What writes and what reads are connections of their own.
+  EXPECT_EQ(must(store->claim(a_claim("a", "1", 10))).jobs.size(), 1u) << "this is the store that was moved away";
+  EXPECT_FALSE(must(store->job("default", job_id(2))));
+  must(store->enqueue(one_job(3)));
+  EXPECT_TRUE(must(open()->job("default", job_id(3)))) << "whoever comes next sees another store";
+}
+
+// What a restore is for: a store that was emptied, damaged or deleted.
 TEST_F(BackedUp, AStoreThatWasLostComesBack) {
   {
     const auto store = open();

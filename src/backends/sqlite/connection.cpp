@@ -232,8 +232,7 @@ Result<void> guarded(SqliteConnection& connection, const Job& job,
   Result<SqliteTransaction> transaction = connection.begin();
   if (!transaction) return std::unexpected(transaction.error());
   if (auto ok = transaction->guard(job); !ok) return ok;
-  if (auto ok = body(*transaction); !ok) return ok;
-  return transaction->commit();
+  return transaction->end_after(body(*transaction));
 }
 
 Result<void> guarded(SqliteConnection& connection, std::string_view lock, Fence fence,
@@ -241,8 +240,7 @@ Result<void> guarded(SqliteConnection& connection, std::string_view lock, Fence 
   Result<SqliteTransaction> transaction = connection.begin();
   if (!transaction) return std::unexpected(transaction.error());
   if (auto ok = transaction->guard_lock(lock, fence); !ok) return ok;
-  if (auto ok = body(*transaction); !ok) return ok;
-  return transaction->commit();
+  return transaction->end_after(body(*transaction));
 }
 
 }  // namespace fenceline

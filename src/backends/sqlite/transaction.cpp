@@ -62,6 +62,8 @@ Error past_the_pipeline(const Job& job, OutcomeKind kind) {
                              "commit, and return the outcome from the handler"};
 }
 
+bool may_have_happened(Code code) { return code == Code::in_doubt || code == Code::broken; }
+
 struct Finalize {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
@@ -98,6 +100,7 @@ SqliteTransaction& SqliteTransaction::operator=(SqliteTransaction&& other) noexc
   if (this != &other) {
     rollback();
     parts_ = std::move(other.parts_);
+    ended_ = std::move(other.ended_);
   }
   return *this;
 }
@@ -126,7 +129,16 @@ Result<void> SqliteTransaction::commit() {
     return ok;
   }
   const std::shared_ptr<SqliteConnectionParts> parts = std::move(parts_);
-  return parts->commit();
+  ended_ = parts->commit();
+  return *ended_;
+}
+
+Result<void> SqliteTransaction::end_after(const Result<void>& body) {
+  if (parts_) return body ? commit() : body;
+  if (!ended_) return body ? fail(Code::refused, "the body rolled its transaction back") : body;
+  if (!*ended_) return body || may_have_happened(ended_->error().code) ? *ended_ : body;
+  if (body) return {};
+  return fail(Code::in_doubt, "the body committed its transaction before it failed: " + body.error().message);
 }
 
 Result<std::int64_t> SqliteTransaction::execute(std::string_view sql, std::initializer_list<SqlValue> values) {

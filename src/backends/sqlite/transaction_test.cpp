@@ -1,9 +1,12 @@
 // Guarded transactions: the application's statements, the check of the fence, the outcome and new jobs in one commit.
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
+#include <optional>
 
 #include "backends/sqlite/guarded_testing.hpp"
 
@@ -38,6 +41,57 @@ TEST_F(GuardedTransaction, E3_StatementsAndOutcomeAreOneCommit) {
   };
   EXPECT_EQ(settle(OutcomeKind::done), 0U);
   EXPECT_EQ(settle(OutcomeKind::failed), 1U);
+}
+
+// Whatever a body does, what was committed is never called undone.
+TEST_F(GuardedTransaction, ABodyThatEndsItsTransactionIsNeverSaidNotToHaveHappened) {
+  using Body = std::function<Result<void>(SqliteTransaction&)>;
+  const Job job = claimed();
+  const Result<void> no = fail(Code::refused, "the application says no");
+  struct Case {
+    const char* what;
+    Body then;
+    std::optional<Code> answer;
+    bool written;
+  };
+  const std::vector<Case> cases{
+      {"commits", [](SqliteTransaction& t) { return t.commit(); }, std::nullopt, true},
+      {"commits and fails",
+       [&](SqliteTransaction& t) {
+         must(t.commit());
+         return no;
+       },
+       Code::in_doubt, true},
+      {"rolls back",
+       [](SqliteTransaction& t) -> Result<void> {
+         t.rollback();
+         return {};
+       },
+       Code::refused, false},
+      {"rolls back and fails",
+       [&](SqliteTransaction& t) {
+         t.rollback();
+         return no;
+       },
+       Code::refused, false},
+      {"commits by SQL",
+       [](SqliteTransaction& t) -> Result<void> {
+         EXPECT_NE(sqlite3_exec(t.handle(), "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
+         return {};
+       },
+       std::nullopt, true},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.what);
+    const auto body = [&](SqliteTransaction& transaction) -> Result<void> {
+      must(transaction.execute("DELETE FROM account"));
+      must(transaction.execute("INSERT INTO account VALUES (?1, 5)", {one.what}));
+      return one.then(transaction);
+    };
+    const Result<void> answer = guarded(connection, job, body);
+    EXPECT_EQ(answer ? std::nullopt : std::optional(answer.error().code), one.answer);
+    EXPECT_EQ(accounts() == std::string(one.what) + ",5", one.written);
+  }
 }
 
 TEST_F(GuardedTransaction, E3_APausedHolderThatWasTakenOverWritesNothing) {

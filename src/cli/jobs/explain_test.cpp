@@ -198,8 +198,8 @@ TEST(Explain, AtATerminalEachPartOfAReasonHasItsLineAndACommandStaysWhole) {
                          "approve it with: fenceline stage approve " +
                              id + "; reject it with: fenceline stage reject " + id + " --reason TEXT",
                          80),
-            "- it waits for approval of publish by ana (0 of 1), until\n"
-            "  2026-11-18T15:13:50Z, then reject\n"
+            "- it waits for approval of publish by ana (0 of 1), until 2026-11-18T15:13:50Z,\n"
+            "  then reject\n"
             "  approve it with: fenceline stage approve " +
                 id +
                 "\n"

@@ -23,6 +23,8 @@ begin
     if p.removed and (select count(*) from pipeline x where x.ns_id = ns_ and not x.removed) >= pipelines_most then
       perform fail_refused(format('namespace %s has %s pipelines, the most there can be; remove one first', ns, pipelines_most));
     end if;
+    -- Whoever settles a job of this queue in a transaction of its own has looked for a pipeline: it ends first, or sees this one (84_inside.sql).
+    perform hold_settings(home_of(ns_, name_), true);
     wall := (clock()).wall;
     insert into pipeline as x (ns_id, name, revision, changed_at, removed, spec) values (ns_, name_, 1, wall, removes, spec_)
     on conflict (ns_id, name) do update set revision = x.revision + 1, changed_at = excluded.changed_at, removed = excluded.removed, spec = excluded.spec

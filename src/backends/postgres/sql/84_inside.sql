@@ -337,8 +337,10 @@ begin
   -- A prepared transaction would keep these locks for as long as it likes.
   perform refuse_prepare();
   wall := (clock()).wall;
+  -- Also of what ends: no pipeline comes between the look for one and this commit, and one that came since an old snapshot ends it (40001).
   homes := array(
-    select q.home_id from noted_end n join job j on j.id = n.id and j.ns_id = n.ns_id join queue q on q.id = j.queue_id where n.tx = mine and (j.limit_id is not null or has_old_snapshot())
+    select q.home_id from noted_end n join job j on j.id = n.id and j.ns_id = n.ns_id join queue q on q.id = j.queue_id
+    where n.tx = mine and (j.limit_id is not null or n.kind in (0, 1, 2) or has_old_snapshot())
     union select q.home_id from noted_job n join namespace s on s.name = n.ns join queue q on q.ns_id = s.id and q.name = n.queue where n.tx = mine and n.extras ? 'limit_key' order by 1);
   foreach h in array homes loop perform hold_settings(h, false); end loop;
   for ns_ in select n.ns_id from noted_end n where n.tx = mine union select n.ns_id from noted_effect n where n.tx = mine order by 1 loop
