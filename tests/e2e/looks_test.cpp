@@ -290,9 +290,9 @@ TEST(Tables, AnEmptyListSaysSoAtATerminalAndIsAHeaderInAPipe) {
       {"dead list", "no dead jobs match"},
       {"queue list", "no queues in namespace default"},
       {"schedule list", "no schedules in namespace default"},
-      {"pipeline show", "no pipelines in namespace default; create one with: fenceline pipeline apply FILE"},
+      {"pipeline show", "no pipelines; create one with: fenceline pipeline apply FILE"},
       {"locks list", "no locks"},
-      {"workers list", "no workers in namespace default; start one with: fenceline work QUEUE -- CMD"},
+      {"workers list", "no workers; start one with: fenceline work QUEUE -- CMD"},
       {"effects list", "no effects"}};
   std::string all, said;
   for (const auto& [words, says] : lists) {
@@ -311,6 +311,8 @@ TEST(Work, AQueueThatNeverHadAJobIsNamed) {
   const Ended ended = place.fenceline({"work", "qq", "--drain", "--", "true"});
   EXPECT_EQ(ended.status, 0);
   EXPECT_TRUE(has(ended.err, "fenceline: queue qq (did you mean 'q'?) has no jobs yet\n")) << ended.err;
+  ASSERT_EQ(place.fenceline({"schedule", "add", "daily", "--every", "1d", "--queue", "reports"}).status, 0);
+  EXPECT_FALSE(has(place.fenceline({"work", "reports", "--drain", "--", "true"}).err, "no jobs yet")) << "it will have";
   const Ended known = place.fenceline({"work", "q", "--drain", "--", "true"});
   EXPECT_FALSE(has(known.err, "no jobs yet")) << known.err;
   EXPECT_FALSE(has(place.fenceline({"work", "q", "--drain", "--", "true"}).err, "no jobs yet")) << "it had one";

@@ -170,10 +170,11 @@ EventLine draining_line(const LogEvent& event) {
 }
 
 EventLine started_line(const LogEvent& event) {
+  const std::string stage = field_text(event, "stage");
   return {.subject = "worker",
           .what = "started",
-          .more = ": " + field_text(event, "queues") + "; " + field_text(event, "concurrency") + " at a time; " +
-                  field_text(event, "store"),
+          .more = ": " + field_text(event, "queues") + (stage.empty() ? "" : ", stage " + stage) + "; " +
+                  field_text(event, "concurrency") + " at a time; " + field_text(event, "store"),
           .tone = Tone::good};
 }
 

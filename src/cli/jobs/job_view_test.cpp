@@ -72,6 +72,8 @@ TEST(JobView, EveryDeliveryHasALineOfItsOwn) {
   std::map<std::string, std::string> fields;
   for (const auto& row : card.rows) fields[row[0].text] = row[1].text;
   EXPECT_EQ(fields["attempt 1"], "failed after 2s, from 2023-11-14T22:13:20.000000Z, fence 7, by w: no route");
+  const std::string shown = render_columns(card, 80, false, false);
+  EXPECT_NE(shown.find("failed after 2s, from 2023-11-14T22:13:20Z: no route\n"), std::string::npos) << shown;
   EXPECT_EQ(fields["attempt 2"], "running, from 2023-11-14T22:15:00.000000Z, fence 8, by w");
   EXPECT_EQ(fields["result"], "ok");
   const auto json = nlohmann::json::parse(attempts_json(attempts));

@@ -195,6 +195,15 @@ void tell_of_new_queues(const Invocation& invocation, Store& store, const Worker
   if (!rows) return;
   std::vector<std::string> known;
   for (const QueueRow& row : *rows) known.push_back(row.queue);
+  // Queues that a schedule or a pipeline will fill are no slip either.
+  if (const Result<SchedulesReply> page = store.schedules({.ns = options.ns})) {
+    for (const ScheduleRow& row : page->schedules) {
+      if (const Result<ScheduleSpec> spec = parse_spec(row.spec)) known.push_back(spec->queue);
+    }
+  }
+  if (const Result<std::vector<PipelineRow>> pipelines = store.pipelines(options.ns)) {
+    for (const PipelineRow& row : *pipelines) known.push_back(row.name);
+  }
   std::erase_if(empty, [&](const std::string& queue) { return std::ranges::find(known, queue) != known.end(); });
   if (empty.empty()) return;
   std::vector<std::string> words;

@@ -139,8 +139,11 @@ Table lock_card(const ShownLock& lock, WallTime now) {
     const std::string left = holder.left > Duration{0}
                                  ? rough(holder.left) + " left"
                                  : (is_window(lock.row) ? "over " : "expired ") + rough(-holder.left) + " ago";
-    card.rows.push_back({"held_by", who(holder.owner, holder.place) + " since " + format_time(holder.granted_at) +
-                                        ", " + left + ", owner " + holder.owner});
+    const std::string words =
+        who(holder.owner, holder.place) + " since " + format_time(holder.granted_at) + ", " + left;
+    Cell cell(words + ", owner " + holder.owner);
+    cell.brief = words;
+    card.rows.push_back({"held_by", cell});
   }
   for (const LockWaiter& waiter : lock.row.waiters)
     card.rows.push_back({"waits", who(waiter.owner, waiter.place) + " since " + format_time(waiter.since) +

@@ -62,8 +62,7 @@ Result<int> run_pipeline_show(Invocation& invocation) {
   const Result<std::vector<PipelineRow>> rows = (*store)->pipelines(invocation.ns);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
-    print_list(pipelines_table(*rows),
-               "no pipelines in namespace " + invocation.ns + "; create one with: fenceline pipeline apply FILE");
+    print_list(pipelines_table(*rows), "no pipelines; create one with: fenceline pipeline apply FILE");
     return kExitOk;
   }
   std::string text = "{\"pipelines\":[";
@@ -127,7 +126,9 @@ CommandSpec pipeline_apply_command() {
                       "they stay where they are; the new entry conditions apply at once. Applying the same file again "
                       "changes nothing"}}},
                    {"Exit status", {{"65", "the file is invalid, or items would be at no stage"}}}},
-      .examples = {{"fenceline pipeline apply docs.toml",
+      .examples = {{"printf '[pipeline]\\nname=\"d\"\\nstages=[\"a\",\"b\"]\\n' | fenceline pipeline apply -",
+                    "the smallest pipeline, without a file"},
+                   {"fenceline pipeline apply docs.toml",
                     "then: fenceline enqueue docs, fenceline work docs --stage ready -- ./write"},
                    {"fenceline pipeline apply docs.toml --reason 'two reviewers now'",
                     "'fenceline trail' shows who and why"}},
