@@ -73,7 +73,7 @@ std::optional<Place> place_of(const Pipeline& pipeline, std::string_view stored)
 // What is known of an item as one walks along its changes.
 struct ItemWalk {
   std::optional<std::string> stage;  // where it is; none: nobody knows
-  std::set<std::string> approvers;   // since it came to its gate,
+  std::set<std::string> approvers;   // since it began to wait,
   bool all_approvers = false;        // and there are no others
 };
 
@@ -266,7 +266,8 @@ class Items {
     const Stage& stage = pipeline[to->stage];
     const bool through_its_gate = from->at_gate && from->stage == to->stage;
     if (!to->at_gate && !stage.gate.empty())
-      return through_its_gate ? wrong_at_gate(stage, id, change, walk) : way + ", past the gate of " + stage.name;
+      return through_its_gate ? wrong_at_gate(stage, id, change, walk)
+                              : way + ", past the entry condition of " + stage.name;
     if (!change.by_holder() || through_its_gate || from->stage > to->stage) return "";
     const bool on = !from->at_gate && from->stage + 1 == to->stage;
     if (!on) return way + " by a worker";

@@ -44,7 +44,7 @@ Event refusal(const std::string& reason, std::int64_t fence, std::int64_t curren
   return {.refused = {{.id = "i", .fence = fence, .reason = reason, .current = current, .revision = revision}}};
 }
 
-// At the gate of publish, record 2.
+// Waiting to be let into publish, record 2.
 HistoryText at_gate(char guarantee = 'B', bool whole = true) {
   HistoryText history = enqueued(guarantee, whole);
   work(history, 20, "", 5, 1);
@@ -54,7 +54,7 @@ HistoryText at_gate(char guarantee = 'B', bool whole = true) {
   return history;
 }
 
-// At the gate of ship, whose check runs under fence 8, record 5.
+// Waiting to be let into ship, whose check runs under fence 8, record 5.
 HistoryText checking(const std::string& said = "done") {
   HistoryText history = at_gate();
   history.move(40, "ana", approval(2)).move(42, "bo", approval(3, "publish"));
@@ -84,7 +84,8 @@ TEST(ItemPromises, P1_WhoGoesPastAGateIsFound) {
   const Verdict verdict = history.verdict();
   ASSERT_FALSE(verdict.holds());
   EXPECT_EQ(verdict.violations.front().promise, "P1");
-  EXPECT_EQ(verdict.violations.front().sentence, "item i went from 'review' to 'publish', past the gate of publish");
+  EXPECT_EQ(verdict.violations.front().sentence,
+            "item i went from 'review' to 'publish', past the entry condition of publish");
   ASSERT_EQ(verdict.violations.front().excerpt.size(), 2U);
   EXPECT_EQ(verdict.violations.front().excerpt.front().words,
             "0.034000s  a: change_items of job i under fence 6: done, record 1, item_advanced, to 'publish', ready "

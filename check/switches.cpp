@@ -45,7 +45,7 @@ const std::vector<PromiseRow>& promises() {
       {"S3", yes, yes, tail, tail,
        "no step beyond the store's clock is taken; after an account was moved back no tick fires that had fired"},
       {"P1", yes, yes, tail, tail,
-       "an item enters a stage through its gate, when that is open, and goes on only by an outcome of its work; what "
+       "an item enters a stage when its entry condition is met, and goes on only by an outcome of its work; what "
        "waits for a person is not granted"},
       {"P2", yes, yes, tail, tail,
        "the changes of an item each rest on the one before; none under an older fence, none by a delivery that has "

@@ -1,7 +1,7 @@
 // Pipelines for C++ programs: items move through stages, each with an entry condition (docs/pipelines.md).
 //
 //   fenceline::PipelineSpec docs{.name = "docs", .stages = {{.name = "write"}, {.name = "publish"}}};
-//   docs.stages[1].gate = {.kind = fenceline::GateKind::approval, .count = 1, .by = {"ana"}};
+//   docs.stages[1].entry = {.kind = fenceline::EntryKind::approval, .count = 1, .by = {"ana"}};
 //   auto applied = client->pipelines().apply(docs, false, {.actor = "deploy", .reason = ""});
 //   auto worked = client->work({.queues = {"docs"}, .stage = "write"}, handler);   // done moves the item on
 //   auto approved = client->items().approve(id, {}, {.actor = "ana", .reason = "read it twice"});
@@ -26,15 +26,15 @@
 namespace fenceline {
 
 // What happens to an item that was not approved in time.
-enum class GateEnd {
+enum class EntryEnd {
   hold,     // it waits on, for a person
   reject,   // it goes back to the stage before
   approve,  // it is let in
 };
-std::string_view to_string(GateEnd end);
+std::string_view to_string(EntryEnd end);
 
-enum class GateKind { automatic, approval, check };
-std::string_view to_string(GateKind kind);
+enum class EntryKind { automatic, approval, check };
+std::string_view to_string(EntryKind kind);
 
 inline constexpr int kStagesMax = 50;
 inline constexpr std::size_t kStageBytesMax = 60;
@@ -45,18 +45,18 @@ inline constexpr int kLoopsMost = 1000;
 inline constexpr Duration kCheckEveryDefault = std::chrono::minutes{1};
 
 // The entry condition of a stage.
-struct StageGate {
-  GateKind kind = GateKind::automatic;
+struct StageEntry {
+  EntryKind kind = EntryKind::automatic;
   // approval
   int count = 1;                     // different people, 1 to kApprovalsMax
   std::vector<std::string> by = {};  // who may; empty: anybody
   Duration within{0};                // 0: no time limit
-  GateEnd then = GateEnd::hold;      // when that is over
+  EntryEnd then = EntryEnd::hold;    // when that is over
   // check: a command, run by `fenceline work --run-checks`
   std::vector<std::string> command = {};
   Duration every = kCheckEveryDefault;  // until it lets the item in, or sends it back
 
-  bool operator==(const StageGate&) const = default;
+  bool operator==(const StageEntry&) const = default;
 };
 
 // What the handler of a stage gets: on stdin, or as the job's payload.
@@ -68,12 +68,12 @@ std::string_view to_string(StageInput input);
 inline constexpr std::size_t kHandedOnBytesMax = 8 << 10;  // of an output that is handed on; UTF-8
 
 struct StageSpec {
-  std::string name;     // as a queue's name, without ':'
-  Duration ttl{0};      // of a worker's leases there; 0: the worker's own
-  Duration timeout{0};  // of one attempt; 0: the job's
-  int attempts = 0;     // failures at this stage until the item is dead; 0: the job's
-  int concurrency = 0;  // of one worker; 0: the worker's own
-  StageGate gate = {};  // the first stage has none
+  std::string name;       // as a queue's name, without ':'
+  Duration ttl{0};        // of a worker's leases there; 0: the worker's own
+  Duration timeout{0};    // of one attempt; 0: the job's
+  int attempts = 0;       // failures at this stage until the item is dead; 0: the job's
+  int concurrency = 0;    // of one worker; 0: the worker's own
+  StageEntry entry = {};  // the first stage has none
   std::optional<std::vector<std::string>> moves =
       {};  // where a person may move an item from here; none: any earlier stage, and the next one
   StageInput input = StageInput::payload;  // `previous` is not possible for the first stage

@@ -45,6 +45,7 @@ struct WorkReport {
   std::int64_t claimed = 0;
   std::int64_t takeovers = 0;  // of those, jobs whose earlier lease had expired
   std::int64_t done = 0;
+  std::int64_t moved = 0;   // of those, items of a pipeline that went on to another stage
   std::int64_t failed = 0;  // attempts that failed, those that ended a job included
   // Jobs that ended as dead: their last attempt failed, the handler said so, or this worker's claim met them after five
   // lost deliveries in a row.

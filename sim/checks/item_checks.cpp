@@ -7,7 +7,7 @@
 namespace fenceline::sim {
 namespace {
 
-constexpr std::string_view kGate = "gate:";
+constexpr std::string_view kEntry = "gate:";
 constexpr Duration kUnderWayMost = std::chrono::seconds{25};  // of a request that is late
 
 }  // namespace
@@ -21,9 +21,9 @@ std::size_t ItemChecks::number_of(const std::string& stage) const {
 }
 
 template <class Is>
-bool ItemChecks::some_gate(const std::string& stage, Is is) const {
+bool ItemChecks::some_entry(const std::string& stage, Is is) const {
   for (std::size_t i = edits_.size(); i-- > 0;) {
-    if (is(edits_[i].second.stages[number_of(stage)].gate)) return true;
+    if (is(edits_[i].second.stages[number_of(stage)].entry)) return true;
     if (edits_[i].first + kUnderWayMost < simulation_.now()) return false;  // the one before is long past
   }
   return false;
@@ -39,7 +39,7 @@ Result<PipelineRow> ItemChecks::put_pipeline(const PutPipelineRequest& request) 
   edits_.emplace_back(simulation_.now(), *spec);
   if (simulation_.trace().on()) {
     for (const StageSpec& stage : spec->stages)
-      simulation_.trace().write(simulation_.now(), "store", "gate of " + stage.name + ": " + gate_words(stage.gate));
+      simulation_.trace().write(simulation_.now(), "store", "entry of " + stage.name + ": " + entry_words(stage.entry));
   }
   return reply;
 }
@@ -130,39 +130,40 @@ void ItemChecks::changed(const ChangeItemsRequest& request, const ItemChange& ch
     broken("P2", change.id, "was moved twice by one delivery");
   if (after.job.stage == before.job.stage) return;
   const auto name = [&](const std::string& stored) { return stored.empty() ? spec_.stages.front().name : stored; };
-  const bool was_at_gate = before.job.stage.starts_with(kGate);
-  const std::string from = was_at_gate ? before.job.stage.substr(kGate.size()) : name(before.job.stage);
-  if (after.job.stage.starts_with(kGate)) came_to_gate(change, from, was_at_gate, after.job.stage.substr(kGate.size()));
-  else came_to_stage(change, from, was_at_gate, name(after.job.stage));
+  const bool was_at_entry = before.job.stage.starts_with(kEntry);
+  const std::string from = was_at_entry ? before.job.stage.substr(kEntry.size()) : name(before.job.stage);
+  if (after.job.stage.starts_with(kEntry))
+    came_to_entry(change, from, was_at_entry, after.job.stage.substr(kEntry.size()));
+  else came_to_stage(change, from, was_at_entry, name(after.job.stage));
 }
 
-void ItemChecks::came_to_gate(const ItemChange& change, const std::string& from, bool was_at_gate,
-                              const std::string& stage) {
+void ItemChecks::came_to_entry(const ItemChange& change, const std::string& from, bool was_at_entry,
+                               const std::string& stage) {
   Story& story = story_of(change.id);
-  const bool on = !was_at_gate && number_of(stage) == number_of(from) + 1;
-  const bool back = number_of(stage) < number_of(from) + (was_at_gate ? 0 : 1);
+  const bool on = !was_at_entry && number_of(stage) == number_of(from) + 1;
+  const bool back = number_of(stage) < number_of(from) + (was_at_entry ? 0 : 1);
   if (on && change.fence && !worked(change)) broken("P1", change.id, "left " + from + " without an accepted outcome");
-  if (!on && !back) broken("P1", change.id, "came to the gate of " + stage + " from " + from);
+  if (!on && !back) broken("P1", change.id, "came to wait for entry to " + stage + " from " + from);
   story.may_be_at.clear();
   story.approvers.clear();
 }
 
-void ItemChecks::came_to_stage(const ItemChange& change, const std::string& from, bool was_at_gate,
+void ItemChecks::came_to_stage(const ItemChange& change, const std::string& from, bool was_at_entry,
                                const std::string& stage) {
   Story& story = story_of(change.id);
-  if (was_at_gate && from == stage) {
+  if (was_at_entry && from == stage) {
     const bool checked = change.fence && checked_.contains({change.id, *change.fence});
-    const bool open = some_gate(stage, [&](const StageGate& gate) {
-      if (gate.kind == GateKind::approval) return std::cmp_greater_equal(story.approvers.size(), gate.count);
-      return gate.kind == GateKind::automatic || checked;
+    const bool open = some_entry(stage, [&](const StageEntry& entry) {
+      if (entry.kind == EntryKind::approval) return std::cmp_greater_equal(story.approvers.size(), entry.count);
+      return entry.kind == EntryKind::automatic || checked;
     });
-    if (!open) broken("P1", change.id, "was let into " + stage + ", whose gate was not open");
+    if (!open) broken("P1", change.id, "was let into " + stage + ", whose entry condition was not met");
     tally_.add(Count::items_let_in);
-  } else if (!was_at_gate && number_of(stage) == number_of(from) + 1) {
+  } else if (!was_at_entry && number_of(stage) == number_of(from) + 1) {
     if (change.act != "item_moved" && !worked(change))
       broken("P1", change.id, "left " + from + " without an accepted outcome");
-    if (!some_gate(stage, [](const StageGate& gate) { return gate.kind == GateKind::automatic; }))
-      broken("P1", change.id, "went past the gate of " + stage);
+    if (!some_entry(stage, [](const StageEntry& entry) { return entry.kind == EntryKind::automatic; }))
+      broken("P1", change.id, "went past the entry condition of " + stage);
   } else if (number_of(stage) >= number_of(from)) {
     broken("P1", change.id, "went from " + from + " to " + stage);
   }

@@ -1,6 +1,7 @@
 // Watches what becomes of the items of a pipeline, at the store and in handlers, and says which promise is broken: P1,
-// work at a stage starts only after the stage before has an accepted outcome and its gate is open; P2, the advance and
-// the release of the claim are one step. Its rules are its own: of the pipeline it knows the file, not the code.
+// work at a stage starts only after the stage before has an accepted outcome and its entry condition is met; P2, the
+// advance and the release of the claim are one step. Its rules are its own: of the pipeline it knows the file, not the
+// code.
 #pragma once
 
 #include <map>
@@ -43,21 +44,21 @@ class ItemChecks final : public ForwardingStore {
  private:
   struct Story {
     std::string may_be_at;                 // a stage that it came to by a lawful way; empty: it waits before one
-    std::set<std::string> approvers = {};  // since it came to the gate
+    std::set<std::string> approvers = {};  // since it began to wait
     std::set<Fence> ended = {};            // deliveries that moved it
   };
 
   Story& story_of(const JobId& id);
   void changed(const ChangeItemsRequest& request, const ItemChange& change, const Item& before, const Item& after);
-  void came_to_gate(const ItemChange& change, const std::string& from, bool was_at_gate, const std::string& stage);
-  void came_to_stage(const ItemChange& change, const std::string& from, bool was_at_gate, const std::string& stage);
+  void came_to_entry(const ItemChange& change, const std::string& from, bool was_at_entry, const std::string& stage);
+  void came_to_stage(const ItemChange& change, const std::string& from, bool was_at_entry, const std::string& stage);
   void count(const ItemChange& change);
   bool worked(const ItemChange& change) const { return change.fence && worked_.contains({change.id, *change.fence}); }
   std::size_t number_of(const std::string& stage) const;
-  // Whether that is so of the gate of a stage as it is, or was a moment ago: a decision under way when it was edited
-  // follows the old file.
+  // Whether that is so of the entry condition of a stage as it is, or was a moment ago: a decision under way when it
+  // was edited follows the old file.
   template <class Is>
-  bool some_gate(const std::string& stage, Is is) const;
+  bool some_entry(const std::string& stage, Is is) const;
   void broken(std::string_view promise, const JobId& id, const std::string& what);
 
   Simulation& simulation_;

@@ -1,4 +1,4 @@
-// A pipeline with an approval and a check: workers of each stage, gate keepers, people who approve, reject, move and
+// A pipeline with an approval and a check: workers of each stage, entry keepers, people who approve, reject, move and
 // hold, and everything that can befall them.
 #include "sim/scenarios/plans.hpp"
 
@@ -29,7 +29,7 @@ Plan plan_of_pipeline(Random& random) {
 
 const Scenario pipeline{
     .name = "pipeline",
-    .summary = "items through stages and gates: approvals, checks, returns, holds (P1, P2)",
+    .summary = "items through stages and entry conditions: approvals, checks, returns, holds (P1, P2)",
     .plan = plan_of_pipeline,
     .owes = {Count::items_advanced, Count::items_approved, Count::items_let_in, Count::items_returned,
              Count::items_expired, Count::items_on_hold, Count::items_moved, Count::items_refused,

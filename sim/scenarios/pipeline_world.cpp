@@ -7,7 +7,7 @@
 #include "backends/sqlite/sqlite_store.hpp"
 #include "base/check.hpp"
 #include "history/history_store.hpp"
-#include "services/gate_keeper.hpp"
+#include "services/entry_keeper.hpp"
 #include "services/item_acts.hpp"
 #include "services/pipeline_acts.hpp"
 #include "services/stage_store.hpp"
@@ -28,12 +28,13 @@ PipelineSpec pipeline_of(const Plan& plan) {
                     .stages = {{.name = "write"}, {.name = "review"}, {.name = "publish"}, {.name = "ship"}},
                     .loops = 2};
   spec.stages[1].attempts = 50;
-  spec.stages[2].gate = {.kind = GateKind::approval,
-                         .count = 2,
-                         .by = {"ana", "bo", "cy"},
-                         .within = 6 * plan.ttl,
-                         .then = GateEnd::reject};
-  spec.stages[3].gate = {.kind = GateKind::check, .command = {"check"}, .every = std::max<Duration>(1s, plan.ttl / 2)};
+  spec.stages[2].entry = {.kind = EntryKind::approval,
+                          .count = 2,
+                          .by = {"ana", "bo", "cy"},
+                          .within = 6 * plan.ttl,
+                          .then = EntryEnd::reject};
+  spec.stages[3].entry = {
+      .kind = EntryKind::check, .command = {"check"}, .every = std::max<Duration>(1s, plan.ttl / 2)};
   return spec;
 }
 
@@ -216,8 +217,8 @@ void PipelineWorld::work(Process& process, int number, std::stop_token stop) {
                         .host = process.runtime.name(),
                         .pid = 1,
                         .version = "sim"};
-  GateKeeper gate_keeper(process.runtime, Log(process), stages, options,
-                         [&](const StageSpec&) { return std::make_unique<Work>(process, true); });
+  EntryKeeper entry_keeper(process.runtime, Log(process), stages, options,
+                           [&](const StageSpec&) { return std::make_unique<Work>(process, true); });
   const int all = static_cast<int>(spec_.stages.size());
   std::vector<std::unique_ptr<JobWorker>> workers;
   for (int stage = number % all; stage < all; stage += std::min(plan_.hosts, all)) {
@@ -225,7 +226,7 @@ void PipelineWorld::work(Process& process, int number, std::stop_token stop) {
     workers.push_back(std::make_unique<JobWorker>(process.runtime, Log(process), stages, handler, options));
   }
   std::vector<Task> tasks;
-  tasks.push_back(process.runtime.spawn("gates", [&](std::stop_token over) { gate_keeper.keep(std::move(over)); }));
+  tasks.push_back(process.runtime.spawn("entries", [&](std::stop_token over) { entry_keeper.keep(std::move(over)); }));
   for (const auto& worker : workers) {
     tasks.push_back(process.runtime.spawn("work", [&](std::stop_token over) {
       const Result<WorkReport> report = worker->run(std::move(over));
@@ -243,12 +244,12 @@ PipelineSpec PipelineWorld::edited() {
   Random& random = simulation_.random();
   PipelineSpec spec = spec_;
   for (std::size_t stage = 2; stage < spec.stages.size(); ++stage) {
-    StageGate& gate = spec.stages[stage].gate;
+    StageEntry& entry = spec.stages[stage].entry;
     const std::size_t kind = random.below(8);
-    if (kind == 0) gate = {};
-    if (kind == 1) gate = {.kind = GateKind::approval, .count = 1, .by = {"ana", "bo", "cy"}};
+    if (kind == 0) entry = {};
+    if (kind == 1) entry = {.kind = EntryKind::approval, .count = 1, .by = {"ana", "bo", "cy"}};
     if (kind == 2 || kind == 3)
-      gate = {.kind = GateKind::check, .command = {"another"}, .every = std::max<Duration>(1s, plan_.ttl)};
+      entry = {.kind = EntryKind::check, .command = {"another"}, .every = std::max<Duration>(1s, plan_.ttl)};
   }
   return spec;
 }

@@ -1,4 +1,4 @@
-// One run of a plan with a pipeline: workers of its stages, each with its gate keeper, people who decide, and the
+// One run of a plan with a pipeline: workers of its stages, each with its entry keeper, people who decide, and the
 // weather over them. The rules that it must keep are in item_checks.hpp.
 #pragma once
 
@@ -44,7 +44,7 @@ class PipelineWorld {
   void ended(Host& host, Process& process);
   void work(Process& process, int number, std::stop_token stop);
   void decide(Process& process, std::stop_token stop);
-  // The same stages with other gates.
+  // The same stages with other entry conditions.
   PipelineSpec edited();
   Process* some_process();
   void every(Duration period, std::function<void()> action);

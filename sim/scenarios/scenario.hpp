@@ -147,7 +147,7 @@ struct TrackerWork {
   Duration late_most{0};
   double sends_back = 0;  // of the runs
   Duration within{0};     // an approval is waited for
-  int then = 0;           // as GateEnd
+  int then = 0;           // as EntryEnd
 };
 
 // Where the numbers of a store begin.
@@ -198,7 +198,7 @@ struct Plan {
   Duration cancel_seen_within{
       0};                  // a handler acts no longer than that after its job was cancelled; zero: messages may be lost
   int compare_every = 32;  // calls between two comparisons of the whole store
-  bool pipeline = false;   // items through stages and gates, by workers and people: a world of its own
+  bool pipeline = false;   // items through stages and entry conditions, by workers and people: a world of its own
 };
 
 // Whether a store that cannot go back to an earlier moment can play it.

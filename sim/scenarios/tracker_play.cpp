@@ -50,8 +50,8 @@ TrackerPlan plan_of(const Plan& plan) {
   out.meddle_every = work.meddle_every;
   out.command_every = work.command_every;
   out.self_approve_every = work.forge_every;
-  out.gate_within = work.within;
-  out.gate_then = static_cast<GateEnd>(work.then);
+  out.entry_within = work.within;
+  out.entry_then = static_cast<EntryEnd>(work.then);
   out.approves = work.within > Duration{0} ? 0.1 : 0.3;
   out.arrivals = true;
   out.webhooks = work.webhooks;

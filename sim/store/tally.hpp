@@ -128,7 +128,7 @@ enum class Count {
   // pipelines
   items_advanced,
   items_approved,
-  items_let_in,  // by the gate of a stage
+  items_let_in,  // by the entry condition of a stage
   items_returned,
   items_expired,  // nobody approved in time
   items_on_hold,

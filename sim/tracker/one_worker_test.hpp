@@ -70,7 +70,7 @@ struct OneWorker {
     options.protocol.pipeline.stages = {
         {.name = "ready"},
         {.name = "review"},
-        {.name = "publish", .gate = {.kind = GateKind::approval, .count = 1, .by = {"ana"}}}};
+        {.name = "publish", .entry = {.kind = EntryKind::approval, .count = 1, .by = {"ana"}}}};
     options.protocol.signing = {"key", "model:team/backlog"};
     options.protocol.can = can;
     options.protocol.workers = {kRobots.id};

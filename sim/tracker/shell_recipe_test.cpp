@@ -192,7 +192,7 @@ TrackerPlan plan_for_scripts() {
   TrackerPlan plan;
   plan.workers = 6;
   plan.items = 4;
-  plan.gate = false;
+  plan.entry = false;
   plan.reads_are_true = true;
   plan.works_least = 1min;
   plan.works_most = 14min;

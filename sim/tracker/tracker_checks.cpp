@@ -34,9 +34,9 @@ void TrackerChecks::happened(const TrackerEvent& event) {
   } else if (event.kind == Kind::posted && protocol_.is_trusted(event.by)) {
     const std::optional<Command> command = read_command(event.comment.text);
     Known& item = known(event.item);
-    const StageGate* gate = gate_of(item.place);
+    const StageEntry* entry = entry_of(item.place);
     // One that comes too late counts only where it is waited for.
-    const bool late = gate && gate->then != GateEnd::hold && is_overdue(item, *gate, event.comment.created_at);
+    const bool late = entry && entry->then != EntryEnd::hold && is_overdue(item, *entry, event.comment.created_at);
     if (command && command->kind == CommandKind::approve && !late) item.approvals.insert(event.by.id);
   } else if (event.kind == Kind::edited && by_worker) {
     ++tally_.renewals;
@@ -103,8 +103,8 @@ void TrackerChecks::record(const TrackerEvent& event, const Marker& marker) {
   if (marker.to.empty()) return;
   const auto gated = std::ranges::find(protocol_.pipeline.stages, marker.to, &StageSpec::name);
   if (marker.kind != MarkerKind::advanced && marker.to != item.place && gated != protocol_.pipeline.stages.end() &&
-      gated->gate.kind != GateKind::automatic) {
-    violations_.add("P1", "item " + event.item + " came to " + marker.to + " past its gate");
+      gated->entry.kind != EntryKind::automatic) {
+    violations_.add("P1", "item " + event.item + " came to " + marker.to + " past its entry condition");
   }
   item.generation = marker.generation + 1;
   item.place = marker.to;
@@ -120,19 +120,19 @@ void TrackerChecks::advance(const TrackerEvent& event, Known& item, const Marker
   const std::string what = "item " + event.item + " went from " + marker.stage + " to " + marker.to +
                            " in generation " + std::to_string(marker.generation);
   const std::vector<StageSpec>& stages = protocol_.pipeline.stages;
-  const bool at_gate = marker.stage.starts_with(kGatePrefix);
+  const bool at_entry = marker.stage.starts_with(kEntryPrefix);
   const auto stage =
-      std::ranges::find(stages, at_gate ? marker.stage.substr(kGatePrefix.size()) : marker.stage, &StageSpec::name);
+      std::ranges::find(stages, at_entry ? marker.stage.substr(kEntryPrefix.size()) : marker.stage, &StageSpec::name);
   if (stage == stages.end()) {
     violations_.add("P1", what + ", which is no stage");
     return;
   }
-  if (at_gate) {
+  if (at_entry) {
     const bool overdue =
-        stage->gate.then == GateEnd::approve && is_overdue(item, stage->gate, event.comment.created_at);
-    const bool approved = static_cast<int>(item.approvals.size()) >= stage->gate.count;
+        stage->entry.then == EntryEnd::approve && is_overdue(item, stage->entry, event.comment.created_at);
+    const bool approved = static_cast<int>(item.approvals.size()) >= stage->entry.count;
     ++(approved ? tally_.approved : tally_.overdue_in);
-    if (marker.to != stage->name || (stage->gate.kind == GateKind::approval && !approved && !overdue))
+    if (marker.to != stage->name || (stage->entry.kind == EntryKind::approval && !approved && !overdue))
       violations_.add("P1", what + " without its approvals");
     return;
   }
@@ -141,14 +141,14 @@ void TrackerChecks::advance(const TrackerEvent& event, Known& item, const Marker
   const bool last = stage + 1 == stages.end();
   const std::string next =
       last ? std::string(kDone)
-           : ((stage + 1)->gate.kind == GateKind::automatic ? "" : std::string(kGatePrefix)) + (stage + 1)->name;
+           : ((stage + 1)->entry.kind == EntryKind::automatic ? "" : std::string(kEntryPrefix)) + (stage + 1)->name;
   if (marker.to != next) violations_.add("P1", what + ", which is not " + next);
 }
 
-const StageGate* TrackerChecks::gate_of(std::string_view place) const {
-  if (!place.starts_with(kGatePrefix)) return nullptr;
-  const auto stage = std::ranges::find(protocol_.pipeline.stages, place.substr(kGatePrefix.size()), &StageSpec::name);
-  return stage == protocol_.pipeline.stages.end() ? nullptr : &stage->gate;
+const StageEntry* TrackerChecks::entry_of(std::string_view place) const {
+  if (!place.starts_with(kEntryPrefix)) return nullptr;
+  const auto stage = std::ranges::find(protocol_.pipeline.stages, place.substr(kEntryPrefix.size()), &StageSpec::name);
+  return stage == protocol_.pipeline.stages.end() ? nullptr : &stage->entry;
 }
 
 void TrackerChecks::returned(const TrackerEvent& event, const Known& item, const Marker& marker) {
@@ -156,15 +156,15 @@ void TrackerChecks::returned(const TrackerEvent& event, const Known& item, const
   const std::string what = "item " + event.item + " went back from " + marker.stage + " to " + marker.to;
   if (marker.why == "overdue") {
     ++tally_.overdue_back;
-    const StageGate* gate = gate_of(item.place);
-    if (!gate || gate->then != GateEnd::reject || !is_overdue(item, *gate, event.comment.created_at))
+    const StageEntry* entry = entry_of(item.place);
+    if (!entry || entry->then != EntryEnd::reject || !is_overdue(item, *entry, event.comment.created_at))
       violations_.add("P1", what + " though its time was not over");
   }
   if (marker.why != "sent_back") return;
   ++tally_.sent_back;
   const std::optional<Position> from = find_place(protocol_.pipeline, marker.stage);
   const std::optional<Position> to = find_place(protocol_.pipeline, marker.to);
-  if (!from || from->at_gate || !to || to->stage >= from->stage)
+  if (!from || from->at_entry || !to || to->stage >= from->stage)
     violations_.add("P1", what + ", which is not before it");
   if (!item.worked.contains({marker.generation, marker.stage}))
     violations_.add("P1", what + ", and nobody had worked on it");

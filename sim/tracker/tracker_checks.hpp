@@ -27,7 +27,7 @@ struct TrackerTally {
   std::int64_t advances = 0, void_records = 0, returns = 0, moves = 0, restored = 0, contested = 0, failures = 0;
   std::int64_t worked_twice = 0;  // two at the same time, both with trust
   std::int64_t done = 0;
-  std::int64_t approved = 0, overdue_in = 0, overdue_back = 0;  // at gates: by people, and because nobody came in time
+  std::int64_t approved = 0, overdue_in = 0, overdue_back = 0;  // approvals: by people, and because nobody came in time
   std::int64_t sent_back = 0;                                   // by handlers
 };
 
@@ -73,7 +73,7 @@ class TrackerChecks {
     WallTime tampered_at{};  // the last time
     std::set<std::pair<std::int64_t, std::string>> worked;
     std::set<std::string> reached;
-    std::set<std::string> approvals;  // by trusted people, at this gate
+    std::set<std::string> approvals;  // by trusted people, since it began to wait
     WallTime since{};
     std::vector<Actor> actors;
   };
@@ -82,10 +82,10 @@ class TrackerChecks {
   void record(const TrackerEvent& event, const tracker::Marker& marker);
   void advance(const TrackerEvent& event, Known& item, const tracker::Marker& marker);
   void returned(const TrackerEvent& event, const Known& item, const tracker::Marker& marker);
-  // Of the gate that it waits at; nullptr: at none.
-  const StageGate* gate_of(std::string_view place) const;
-  bool is_overdue(const Known& item, const StageGate& gate, WallTime at) const {
-    return gate.within > Duration{0} && at >= item.since + gate.within;
+  // The condition that it waits for; nullptr: none.
+  const StageEntry* entry_of(std::string_view place) const;
+  bool is_overdue(const Known& item, const StageEntry& entry, WallTime at) const {
+    return entry.within > Duration{0} && at >= item.since + entry.within;
   }
   void erased(const TrackerEvent& event);
   void label_removed(const TrackerEvent& event);

@@ -80,7 +80,7 @@ TEST(TrackerWorkerPeople, AMoveByHandStopsTheHandlerAndIsObeyed) {
       OneWorker one({}, can);
       one.hands.takes = 1h;
       one.hands.insists = true;
-      one.options.protocol.pipeline.stages.back().gate = {};
+      one.options.protocol.pipeline.stages.back().entry = {};
       one.start();
       const ItemId item = one.make();
       one.pass(5min);

@@ -166,30 +166,30 @@ TEST(TrackerScenarios, P1_WhatAHandlerSendsBackGoesBackOnce) {
 }
 
 // Nobody looks at the board for longer than an approval is waited for, now and then.
-TrackerPlan slow_people(GateEnd then) {
+TrackerPlan slow_people(EntryEnd then) {
   TrackerPlan plan = all_faults();
-  plan.gate_within = 30min;
-  plan.gate_then = then;
+  plan.entry_within = 30min;
+  plan.entry_then = then;
   plan.approves = 0.1;
   return plan;
 }
 
 TEST(TrackerScenarios, P1_WhatNobodyApprovesInTimeGoesBack) {
-  const TrackerReport report = play(slow_people(GateEnd::reject), seeds_or(10));
+  const TrackerReport report = play(slow_people(EntryEnd::reject), seeds_or(10));
   EXPECT_GT(report.tally.approved, 0);
   EXPECT_GT(report.tally.overdue_back, 0);
   EXPECT_EQ(report.tally.overdue_in, 0);
 }
 
-TEST(TrackerScenarios, P1_WhatNobodyApprovesInTimeIsLetInIfItsGateSaysSo) {
-  const TrackerReport report = play(slow_people(GateEnd::approve), seeds_or(10));
+TEST(TrackerScenarios, P1_WhatNobodyApprovesInTimeIsLetInIfItsEntrySaysSo) {
+  const TrackerReport report = play(slow_people(EntryEnd::approve), seeds_or(10));
   EXPECT_GT(report.tally.approved, 0);
   EXPECT_GT(report.tally.overdue_in, 0);
   EXPECT_EQ(report.tally.overdue_back, 0);
 }
 
-TEST(TrackerScenarios, P1_WhatNobodyApprovesInTimeWaitsOnIfItsGateSaysSo) {
-  const TrackerReport report = play(slow_people(GateEnd::hold), seeds_or(10));
+TEST(TrackerScenarios, P1_WhatNobodyApprovesInTimeWaitsOnIfItsEntrySaysSo) {
+  const TrackerReport report = play(slow_people(EntryEnd::hold), seeds_or(10));
   EXPECT_GT(report.tally.approved, 0);
   EXPECT_EQ(report.tally.overdue_in + report.tally.overdue_back, 0);
 }

@@ -22,9 +22,9 @@ Protocol protocol_of(const TrackerPlan& plan) {
   Protocol protocol;
   protocol.pipeline.name = "docs";
   protocol.pipeline.stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}};
-  if (plan.gate)
-    protocol.pipeline.stages.back().gate = {
-        .kind = GateKind::approval, .count = 1, .by = {"ana"}, .within = plan.gate_within, .then = plan.gate_then};
+  if (plan.entry)
+    protocol.pipeline.stages.back().entry = {
+        .kind = EntryKind::approval, .count = 1, .by = {"ana"}, .within = plan.entry_within, .then = plan.entry_then};
   if (plan.hands_on) protocol.pipeline.stages[1].input = StageInput::previous;
   protocol.signing = {"a key that only workers have", "model:team/backlog"};
   protocol.workers = {kWorkers.id};

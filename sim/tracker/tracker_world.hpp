@@ -27,9 +27,9 @@ struct TrackerPlan {
   int items = 10;
   tracker::Capabilities can = {};
   bool claim_label = true;
-  bool gate = true;         // the last stage needs an approval
-  Duration gate_within{0};  // so long; zero: for ever
-  GateEnd gate_then = GateEnd::reject;
+  bool entry = true;         // the last stage needs an approval
+  Duration entry_within{0};  // so long; zero: for ever
+  EntryEnd entry_then = EntryEnd::reject;
   double approves = 0.3;  // of what waits, each time a person looks at the board
   Duration poll = std::chrono::seconds{30};
   bool arrivals = false;  // every second item is made during the storm

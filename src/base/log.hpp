@@ -17,6 +17,8 @@ class Log {
  public:
   explicit Log(LogSink& sink) : sink_(&sink) {}
 
+  LogSink& sink() const { return *sink_; }
+
   void debug(std::string name, std::vector<LogField> fields = {}) const {
     write(Level::debug, std::move(name), std::move(fields));
   }

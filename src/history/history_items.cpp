@@ -1,5 +1,5 @@
-// The calls about pipelines and their items. What a pipeline is stands there as stages and gates, so that whoever reads
-// it need not know how a store keeps it.
+// The calls about pipelines and their items. What a pipeline is stands there as stages and entry conditions, so that
+// whoever reads it need not know how a store keeps it.
 #include <algorithm>
 #include <utility>
 
@@ -15,12 +15,12 @@ void put_stages(Event& event, const std::string& text) {
   if (!spec) return;
   for (const StageSpec& stage : spec->stages) {
     JobPart& part = event.stages.emplace_back(JobPart{.id = stage.name});
-    if (stage.gate.kind == GateKind::automatic) continue;
-    part.gate = to_string(stage.gate.kind);
-    if (stage.gate.kind != GateKind::approval) continue;
-    part.count = stage.gate.count;
-    if (stage.gate.within > Duration{0}) part.then = to_string(stage.gate.then);
-    for (const std::string& person : stage.gate.by) event.people.push_back({.id = person, .stage = stage.name});
+    if (stage.entry.kind == EntryKind::automatic) continue;
+    part.gate = to_string(stage.entry.kind);
+    if (stage.entry.kind != EntryKind::approval) continue;
+    part.count = stage.entry.count;
+    if (stage.entry.within > Duration{0}) part.then = to_string(stage.entry.then);
+    for (const std::string& person : stage.entry.by) event.people.push_back({.id = person, .stage = stage.name});
   }
 }
 

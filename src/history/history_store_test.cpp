@@ -233,9 +233,9 @@ TEST(HistoryStore, WritesWhatACheckerNeedsOfPipelines) {
   Recorder recorder(clock, lines, {.by = "w"});
   HistoryStore store(recorder, memory);
   PipelineSpec spec{.name = "q", .stages = {{.name = "write"}, {.name = "review"}, {.name = "ship"}}};
-  spec.stages[1].gate = {
-      .kind = GateKind::approval, .count = 2, .by = {"ana", "bo"}, .within = 1h, .then = GateEnd::approve};
-  spec.stages[2].gate = {.kind = GateKind::check, .command = {"look"}};
+  spec.stages[1].entry = {
+      .kind = EntryKind::approval, .count = 2, .by = {"ana", "bo"}, .within = 1h, .then = EntryEnd::approve};
+  spec.stages[2].entry = {.kind = EntryKind::check, .command = {"look"}};
   ASSERT_TRUE(store.put_pipeline({.ns = "n", .name = "q", .spec = pipeline_text(spec), .act = {"ana", ""}}));
   ASSERT_TRUE(store.pipelines("n"));
   ASSERT_TRUE(store.pipelines("n"));

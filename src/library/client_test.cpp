@@ -81,7 +81,7 @@ struct ClientOnPipeline : ClientOnSqlite {
   ClientOnPipeline() {
     PipelineSpec spec{.name = "docs", .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}}};
     spec.stages[1].attempts = 1;
-    spec.stages[2].gate = {.kind = GateKind::approval};
+    spec.stages[2].entry = {.kind = EntryKind::approval};
     must(client->pipelines().apply(spec, false, ana));
   }
 
@@ -98,7 +98,7 @@ struct ClientOnPipeline : ClientOnSqlite {
   const Act ana{.actor = "ana", .reason = "fine"};
 };
 
-TEST_F(ClientOnPipeline, P1_AFunctionMovesItsItemsThroughTheStagesAndTheirGates) {
+TEST_F(ClientOnPipeline, P1_AFunctionMovesItsItemsThroughTheStagesAndTheirEntries) {
   const JobId id = must(client->enqueue("docs", "1"));
   EXPECT_EQ(work(""), std::vector<std::string>{"ready"});
   EXPECT_EQ(must(client->job(id)).value().stage, "review") << "not done: it has passed one stage of three";
@@ -119,7 +119,7 @@ TEST_F(ClientOnPipeline, AFunctionWorksAsTheStageSays) {
   const auto none = [](const fenceline::Run&) { return RunResult{}; };
   EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .stage = "pubish", .drain = true}, none)), Code::invalid);
   EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .stage = "gate:publish", .drain = true}, none)), Code::invalid)
-      << "gates are no stages";
+      << "the wait for an entry condition is not a stage";
   EXPECT_EQ(code_of(client->work({.queues = {"docs"}, .drain = true, .history = folder + "/history"}, none)),
             std::nullopt)
       << "it knows moves";

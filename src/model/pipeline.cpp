@@ -12,10 +12,10 @@
 namespace fenceline {
 namespace {
 
-constexpr std::array<std::string_view, 3> kGateEnds{"hold", "reject", "approve"};
-constexpr std::array<std::string_view, 3> kGateKinds{"automatic", "approval", "check"};
+constexpr std::array<std::string_view, 3> kEntryEnds{"hold", "reject", "approve"};
+constexpr std::array<std::string_view, 3> kEntryKinds{"automatic", "approval", "check"};
 constexpr std::array<std::string_view, 2> kStageInputs{"payload", "previous"};
-constexpr std::string_view kGatePrefix = "gate:";
+constexpr std::string_view kEntryPrefix = "gate:";
 
 constexpr DurationRange kWithinRange{std::chrono::seconds{1}, kDelayRange.most};
 constexpr DurationRange kEveryRange{std::chrono::seconds{1}, std::chrono::hours{24}};
@@ -30,46 +30,46 @@ Result<void> check_number(const std::string& what, int value, int least, int mos
                                  " to " + std::to_string(most));
 }
 
-Result<void> check_approval(const std::string& stage, const StageGate& gate) {
+Result<void> check_approval(const std::string& stage, const StageEntry& entry) {
   const std::string of = stage + ": the approval's ";
-  if (auto ok = check_number(of + "count", gate.count, 1, kApprovalsMax); !ok) return ok;
-  if (gate.by.size() > static_cast<std::size_t>(kApproversMax))
+  if (auto ok = check_number(of + "count", entry.count, 1, kApprovalsMax); !ok) return ok;
+  if (entry.by.size() > static_cast<std::size_t>(kApproversMax))
     return fail(Code::invalid, of + "list of people is too long; at most " + std::to_string(kApproversMax));
   std::set<std::string> people;
-  for (const std::string& person : gate.by) {
+  for (const std::string& person : entry.by) {
     if (auto ok = check_key(of + "person", person); !ok) return ok;
     if (!is_persons_name(person))
       return fail(Code::invalid, of + "person '" + person + "' begins or ends with spaces; remove them");
     if (person.size() > kNameBytesMax) return fail(Code::invalid, of + "person has a name of more than 128 bytes");
     if (!people.insert(person).second) return fail(Code::invalid, of + "list names '" + person + "' twice");
   }
-  if (!gate.by.empty() && static_cast<std::size_t>(gate.count) > gate.by.size())
-    return fail(Code::invalid, of + "count is " + std::to_string(gate.count) + ", but only " +
-                                   std::to_string(gate.by.size()) +
+  if (!entry.by.empty() && static_cast<std::size_t>(entry.count) > entry.by.size())
+    return fail(Code::invalid, of + "count is " + std::to_string(entry.count) + ", but only " +
+                                   std::to_string(entry.by.size()) +
                                    " may give one; name more people or require fewer approvals");
-  if (gate.within == Duration{0}) return {};
-  return check_duration(of + "time limit", gate.within, kWithinRange);
+  if (entry.within == Duration{0}) return {};
+  return check_duration(of + "time limit", entry.within, kWithinRange);
 }
 
-Result<void> check_command(const std::string& stage, const StageGate& gate) {
-  if (gate.command.empty() || gate.command.front().empty())
+Result<void> check_command(const std::string& stage, const StageEntry& entry) {
+  if (entry.command.empty() || entry.command.front().empty())
     return fail(Code::invalid, stage + ": the check has no command; write check = [\"cmd\", \"arg\"]");
   std::size_t bytes = 0;
-  for (const std::string& word : gate.command) {
+  for (const std::string& word : entry.command) {
     if (!is_valid_utf8(word) || word.find('\0') != std::string::npos)
       return fail(Code::invalid, stage + ": each word of the check's command must be a quoted string");
     bytes += word.size();
   }
-  if (gate.command.size() > kCommandWordsMost || bytes > kCommandBytesMost)
+  if (entry.command.size() > kCommandWordsMost || bytes > kCommandBytesMost)
     return fail(Code::invalid, stage + ": the check's command is too long; put it into a script");
-  return check_duration(stage + ": the interval between checks", gate.every, kEveryRange);
+  return check_duration(stage + ": the interval between checks", entry.every, kEveryRange);
 }
 
 Result<void> check_stage(const PipelineSpec& spec, const StageSpec& stage) {
   if (auto ok = check_name("stage", stage.name); !ok) return ok;
   const std::string of = "stage " + stage.name;
   if (stage.name.find(':') != std::string::npos)
-    return fail(Code::invalid, of + " has a ':', which is for gates; leave it out");
+    return fail(Code::invalid, of + " has a ':', which is reserved; leave it out");
   if (stage.name.size() > kStageBytesMax)
     return fail(Code::invalid,
                 of + " has a name of more than " + std::to_string(kStageBytesMax) + " bytes; use a shorter one");
@@ -87,17 +87,18 @@ Result<void> check_stage(const PipelineSpec& spec, const StageSpec& stage) {
   if (stage.input == StageInput::previous && &stage == &spec.first())
     return fail(Code::invalid,
                 of + " is the first stage, so there is no output before it; leave out input = \"previous\"");
-  if (stage.gate.kind == GateKind::automatic) return {};
+  if (stage.entry.kind == EntryKind::automatic) return {};
   if (&stage == &spec.first())
-    return fail(Code::invalid, of + " is the first one and has a gate, but items are in it as soon as they are "
-                                    "enqueued; put a stage before it");
-  return stage.gate.kind == GateKind::approval ? check_approval(of, stage.gate) : check_command(of, stage.gate);
+    return fail(Code::invalid,
+                of + " is the first one and has an entry condition, but items are in it as soon as they are "
+                     "enqueued; put a stage before it");
+  return stage.entry.kind == EntryKind::approval ? check_approval(of, stage.entry) : check_command(of, stage.entry);
 }
 
 bool allowed(const PipelineSpec& spec, Position from, std::size_t to) {
-  // Before its gate an item is still where it came from.
-  const std::size_t at = from.at_gate && from.stage > 0 ? from.stage - 1 : from.stage;
-  if (to == at) return from.at_gate;  // back to where it came from
+  // While it waits at the entry of a stage, an item is still where it came from.
+  const std::size_t at = from.at_entry && from.stage > 0 ? from.stage - 1 : from.stage;
+  if (to == at) return from.at_entry;  // back to where it came from
   const std::optional<std::vector<std::string>>& moves = spec.stages[at].moves;
   if (moves) return std::ranges::find(*moves, spec.stages[to].name) != moves->end();
   return to < at || to == at + 1;
@@ -110,10 +111,10 @@ bool is_persons_name(std::string_view name) {
   return !name.empty() && kBlanks.find(name.front()) == kBlanks.npos && kBlanks.find(name.back()) == kBlanks.npos;
 }
 
-std::string_view to_string(GateEnd end) { return kGateEnds[static_cast<std::size_t>(end)]; }
-std::optional<GateEnd> parse_gate_end(std::string_view text) { return value_of<GateEnd>(kGateEnds, text); }
-std::string_view to_string(GateKind kind) { return kGateKinds[static_cast<std::size_t>(kind)]; }
-std::optional<GateKind> parse_gate_kind(std::string_view text) { return value_of<GateKind>(kGateKinds, text); }
+std::string_view to_string(EntryEnd end) { return kEntryEnds[static_cast<std::size_t>(end)]; }
+std::optional<EntryEnd> parse_entry_end(std::string_view text) { return value_of<EntryEnd>(kEntryEnds, text); }
+std::string_view to_string(EntryKind kind) { return kEntryKinds[static_cast<std::size_t>(kind)]; }
+std::optional<EntryKind> parse_entry_kind(std::string_view text) { return value_of<EntryKind>(kEntryKinds, text); }
 std::string_view to_string(StageInput input) { return kStageInputs[static_cast<std::size_t>(input)]; }
 std::optional<StageInput> parse_stage_input(std::string_view text) { return value_of<StageInput>(kStageInputs, text); }
 
@@ -150,21 +151,21 @@ Result<void> check_pipeline(const PipelineSpec& spec) {
 std::string stored_stage(const PipelineSpec& spec, std::size_t stage) {
   return stage == 0 ? "" : spec.stages[stage].name;
 }
-std::string stored_gate(const PipelineSpec& spec, std::size_t stage) {
-  return std::string(kGatePrefix) + spec.stages[stage].name;
+std::string stored_entry(const PipelineSpec& spec, std::size_t stage) {
+  return std::string(kEntryPrefix) + spec.stages[stage].name;
 }
 
 // What is stored under the name of the first stage came there when that was not the first one: nobody would claim it.
 std::optional<Position> position_of(const PipelineSpec& spec, std::string_view stored) {
   if (stored.empty()) return Position{};
-  const bool at_gate = stored.starts_with(kGatePrefix);
-  const std::optional<std::size_t> stage = spec.find(at_gate ? stored.substr(kGatePrefix.size()) : stored);
+  const bool at_entry = stored.starts_with(kEntryPrefix);
+  const std::optional<std::size_t> stage = spec.find(at_entry ? stored.substr(kEntryPrefix.size()) : stored);
   if (!stage || *stage == 0) return std::nullopt;
-  return Position{*stage, at_gate};
+  return Position{*stage, at_entry};
 }
 
 std::string stage_words(const PipelineSpec& spec, Position position) {
-  return (position.at_gate ? "gate of " : "") + spec.stages[position.stage].name;
+  return (position.at_entry ? "entry of " : "") + spec.stages[position.stage].name;
 }
 
 std::string stage_words(const PipelineSpec& spec, std::string_view stored) {
@@ -173,7 +174,7 @@ std::string stage_words(const PipelineSpec& spec, std::string_view stored) {
 }
 
 bool may_move(const PipelineSpec& spec, Position from, std::size_t to) {
-  return allowed(spec, from, to) && !(from.at_gate && from.stage == to);
+  return allowed(spec, from, to) && !(from.at_entry && from.stage == to);
 }
 
 std::string moves_words(const PipelineSpec& spec, Position from) {
@@ -191,17 +192,17 @@ std::string people_words(const std::vector<std::string>& people) {
   return words;
 }
 
-std::string gate_words(const StageGate& gate) {
-  if (gate.kind == GateKind::automatic) return "automatic";
-  if (gate.kind == GateKind::check) {
+std::string entry_words(const StageEntry& entry) {
+  if (entry.kind == EntryKind::automatic) return "automatic";
+  if (entry.kind == EntryKind::check) {
     std::string words = "check";
-    for (const std::string& word : gate.command) words += " " + word;
-    return words + " every " + format_duration(gate.every);
+    for (const std::string& word : entry.command) words += " " + word;
+    return words + " every " + format_duration(entry.every);
   }
-  std::string words = "approval" + (gate.by.empty() ? "" : " by " + people_words(gate.by));
-  if (gate.count > 1) words += ", " + std::to_string(gate.count) + " of them";
-  if (gate.within > Duration{0})
-    words += ", within " + format_duration(gate.within) + ", then " + std::string(to_string(gate.then));
+  std::string words = "approval" + (entry.by.empty() ? "" : " by " + people_words(entry.by));
+  if (entry.count > 1) words += ", " + std::to_string(entry.count) + " of them";
+  if (entry.within > Duration{0})
+    words += ", within " + format_duration(entry.within) + ", then " + std::string(to_string(entry.then));
   return words;
 }
 

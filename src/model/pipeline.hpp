@@ -3,7 +3,8 @@
 //
 // A pipeline is the queue of its name, an item one of its jobs. In a store a job without a stage is at the first one,
 // so that whoever enqueues need not know of stages; one that waits to be let into stage S is at `gate:S`, where it can
-// be claimed like any work by whoever looks after gates. Everybody else speaks of stages by their names.
+// be claimed like any work by the worker that looks after entry conditions. Everybody else speaks of stages by their
+// names.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,8 @@
 
 namespace fenceline {
 
-std::optional<GateEnd> parse_gate_end(std::string_view text);
-std::optional<GateKind> parse_gate_kind(std::string_view text);
+std::optional<EntryEnd> parse_entry_end(std::string_view text);
+std::optional<EntryKind> parse_entry_kind(std::string_view text);
 std::optional<StageInput> parse_stage_input(std::string_view text);
 // Whether the output of this stage is handed to the next one.
 bool hands_on(const PipelineSpec& spec, std::size_t stage);
@@ -32,20 +33,20 @@ inline constexpr Duration kCheckTimeout =
 std::string pipeline_text(const PipelineSpec& spec);
 Result<PipelineSpec> parse_pipeline(std::string_view text);
 
-// Where an item is: at a stage, or before it, at its gate.
+// Where an item is: at a stage, or waiting to be let into it.
 struct Position {
   std::size_t stage = 0;  // index
-  bool at_gate = false;
+  bool at_entry = false;
 
   bool operator==(const Position&) const = default;
 };
 
 // As stores know it.
 std::string stored_stage(const PipelineSpec& spec, std::size_t stage);
-std::string stored_gate(const PipelineSpec& spec, std::size_t stage);
+std::string stored_entry(const PipelineSpec& spec, std::size_t stage);
 // Empty for what is no stage of this pipeline.
 std::optional<Position> position_of(const PipelineSpec& spec, std::string_view stored);
-// As people know it: "review", "gate of publish"; what is no stage of this pipeline as it is stored.
+// As people know it: "review", "entry of publish"; what is no stage of this pipeline as it is stored.
 std::string stage_words(const PipelineSpec& spec, std::string_view stored);
 std::string stage_words(const PipelineSpec& spec, Position position);
 
@@ -59,6 +60,6 @@ bool is_persons_name(std::string_view name);
 // "ana, bo or cy".
 std::string people_words(const std::vector<std::string>& people);
 // "approval by ana or bo, 2 of them, within 2d, then reject", "check ./ready.sh every 1m", "automatic".
-std::string gate_words(const StageGate& gate);
+std::string entry_words(const StageEntry& entry);
 
 }  // namespace fenceline

@@ -24,41 +24,41 @@ ItemWord word(const std::string& by, WallTime at, const std::string& reason) {
   return {.by = by, .at = at, .reason = reason.substr(0, end)};
 }
 
-bool may_approve(const StageGate& gate, const std::string& person) {
-  return gate.by.empty() || std::ranges::find(gate.by, person) != gate.by.end();
+bool may_approve(const StageEntry& entry, const std::string& person) {
+  return entry.by.empty() || std::ranges::find(entry.by, person) != entry.by.end();
 }
 
-bool enough(const StageGate& gate, const ItemRecord& record) { return approvals_of(gate, record) >= gate.count; }
+bool enough(const StageEntry& entry, const ItemRecord& record) { return approvals_of(entry, record) >= entry.count; }
 
-// Where an item at the gate of `stage` belongs by what is known of it.
-ItemPlace place_at_gate(const PipelineSpec& spec, std::size_t stage, ItemRecord& record, WallTime now) {
-  const StageGate& gate = spec.stages[stage].gate;
-  const bool open = gate.kind == GateKind::automatic || (gate.kind == GateKind::approval && enough(gate, record));
+// Where an item that waits to be let into `stage` belongs, by its record.
+ItemPlace place_at_entry(const PipelineSpec& spec, std::size_t stage, ItemRecord& record, WallTime now) {
+  const StageEntry& entry = spec.stages[stage].entry;
+  const bool open = entry.kind == EntryKind::automatic || (entry.kind == EntryKind::approval && enough(entry, record));
   if (open && !record.hold) {
     record.entered.reset();
     record.overdue = false;
     return {.stage = stored_stage(spec, stage)};
   }
-  ItemPlace place{.stage = stored_gate(spec, stage), .state = JobState::waiting};
+  ItemPlace place{.stage = stored_entry(spec, stage), .state = JobState::waiting};
   if (record.hold) return place;
-  if (gate.kind == GateKind::check) return {.stage = place.stage, .state = JobState::ready};
-  if (gate.within == Duration{0} || record.overdue) return place;
+  if (entry.kind == EntryKind::check) return {.stage = place.stage, .state = JobState::ready};
+  if (entry.within == Duration{0} || record.overdue) return place;
   return {.stage = place.stage,
           .state = JobState::ready,
-          .delay = std::clamp(*record.entered + gate.within - now, Duration{0}, kDelayRange.most)};
+          .delay = std::clamp(*record.entered + entry.within - now, Duration{0}, kDelayRange.most)};
 }
 
-// A stage is entered through its gate, whoever sends the item there and from wherever it comes.
+// An item meets the entry condition of a stage, whoever sends it there and wherever it comes from.
 ItemPlace enter(const PipelineSpec& spec, std::size_t stage, ItemRecord& record, WallTime now) {
   record.approvals.clear();
   record.overdue = false;
   record.entered.reset();
   record.due.reset();
-  if (spec.stages[stage].gate.kind == GateKind::automatic)
+  if (spec.stages[stage].entry.kind == EntryKind::automatic)
     return {.stage = stored_stage(spec, stage), .state = record.hold ? JobState::waiting : JobState::ready};
   record.generation += 1;
   record.entered = now;
-  return place_at_gate(spec, stage, record, now);
+  return place_at_entry(spec, stage, record, now);
 }
 
 std::string from_to(const PipelineSpec& spec, const ItemNow& item, std::size_t to) {
@@ -90,17 +90,17 @@ Error nowhere(const PipelineSpec& spec, const ItemNow& item) {
 
 }  // namespace
 
-int approvals_of(const StageGate& gate, const ItemRecord& record) {
+int approvals_of(const StageEntry& entry, const ItemRecord& record) {
   return static_cast<int>(std::ranges::count_if(
-      record.approvals, [&](const ItemWord& approval) { return may_approve(gate, approval.by); }));
+      record.approvals, [&](const ItemWord& approval) { return may_approve(entry, approval.by); }));
 }
 
 std::optional<WallTime> deadline_of(const PipelineSpec& spec, const ItemNow& item) {
   const std::optional<Position> at = position_of(spec, item.stage);
-  if (!at || !at->at_gate || !item.record.entered || item.record.overdue) return std::nullopt;
-  const StageGate& gate = spec.stages[at->stage].gate;
-  if (gate.kind != GateKind::approval || gate.within == Duration{0}) return std::nullopt;
-  return *item.record.entered + gate.within;
+  if (!at || !at->at_entry || !item.record.entered || item.record.overdue) return std::nullopt;
+  const StageEntry& entry = spec.stages[at->stage].entry;
+  if (entry.kind != EntryKind::approval || entry.within == Duration{0}) return std::nullopt;
+  return *item.record.entered + entry.within;
 }
 
 ItemStep advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, WallTime now) {
@@ -130,7 +130,8 @@ Result<ItemStep> advanced(const PipelineSpec& spec, const ItemNow& item, Fence f
 
 std::optional<std::string> input_of(const PipelineSpec& spec, const ItemNow& item) {
   const std::optional<Position> at = position_of(spec, item.stage);
-  if (!at || at->at_gate || at->stage == 0 || spec.stages[at->stage].input != StageInput::previous) return std::nullopt;
+  if (!at || at->at_entry || at->stage == 0 || spec.stages[at->stage].input != StageInput::previous)
+    return std::nullopt;
   const auto output = item.record.outputs.find(spec.stages[at->stage - 1].name);
   return output == item.record.outputs.end() ? std::string() : output->second;
 }
@@ -162,13 +163,13 @@ Duration look_again_in(const PipelineSpec& spec, const ItemNow& item, WallTime n
   if (const std::optional<WallTime> deadline = deadline_of(spec, item))
     return std::clamp(*deadline - now, Duration{std::chrono::seconds{1}}, kDelayRange.most);
   const std::optional<Position> at = position_of(spec, item.stage);
-  return at ? spec.stages[at->stage].gate.every : kCheckEveryDefault;
+  return at ? spec.stages[at->stage].entry.every : kCheckEveryDefault;
 }
 
-std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& item, Fence fence, OutcomeKind said,
-                                       const std::string& why, WallTime now) {
+std::optional<ItemStep> entry_looked_at(const PipelineSpec& spec, const ItemNow& item, Fence fence, OutcomeKind said,
+                                        const std::string& why, WallTime now) {
   const std::size_t stage = position_of(spec, item.stage)->stage;
-  const StageGate& gate = spec.stages[stage].gate;
+  const StageEntry& entry = spec.stages[stage].entry;
   const auto finished = [&](ItemStep step) {
     step.record.moved_under = fence;
     return step;
@@ -181,7 +182,7 @@ std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& 
     step.about = from_to(spec, item, stage);
     return finished(step);
   };
-  if (gate.kind == GateKind::check) {
+  if (entry.kind == EntryKind::check) {
     if (said == OutcomeKind::dead)
       return finished(
           go_back(spec, item, stage - 1, "item_returned", "check", why.empty() ? "its check said so" : why, now));
@@ -190,7 +191,7 @@ std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& 
     return item.record.hold ? finished(put_on_hold(item)) : let_in("item_advanced");
   }
   if (item.record.hold) return finished(put_on_hold(item));
-  step.place = place_at_gate(spec, stage, step.record, now);
+  step.place = place_at_entry(spec, stage, step.record, now);
   if (step.place->stage == stored_stage(spec, stage)) return let_in("item_advanced");
   const std::optional<WallTime> deadline = deadline_of(spec, item);
   if (!deadline) {  // it waits for people, and nobody need have it
@@ -200,10 +201,11 @@ std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& 
     return finished(step);
   }
   if (now < *deadline) return std::nullopt;
-  const std::string late = "not approved within " + format_duration(gate.within);
-  if (gate.then == GateEnd::reject) return finished(go_back(spec, item, stage - 1, "item_expired", kNobody, late, now));
+  const std::string late = "not approved within " + format_duration(entry.within);
+  if (entry.then == EntryEnd::reject)
+    return finished(go_back(spec, item, stage - 1, "item_expired", kNobody, late, now));
   step.reason = late;
-  if (gate.then == GateEnd::approve) return let_in("item_expired");
+  if (entry.then == EntryEnd::approve) return let_in("item_expired");
   step.act = "item_expired";
   step.about = stage_words(spec, item.stage) + ", waits on";
   step.record.overdue = true;
@@ -213,21 +215,21 @@ std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& 
 
 std::optional<ItemStep> fitted(const PipelineSpec& spec, const ItemNow& item, bool another, WallTime now) {
   const std::optional<Position> at = position_of(spec, item.stage);
-  if (!at || !at->at_gate || is_finished(item.state)) return std::nullopt;
-  if (item.state == JobState::running && !another && spec.stages[at->stage].gate.kind != GateKind::automatic)
+  if (!at || !at->at_entry || is_finished(item.state)) return std::nullopt;
+  if (item.state == JobState::running && !another && spec.stages[at->stage].entry.kind != EntryKind::automatic)
     return std::nullopt;
   ItemStep step{.record = item.record, .act = "item_moved", .about = stage_words(spec, *at)};
   if (!step.record.entered) step.record.entered = now;
   // The limit of time may lie ahead again.
-  const StageGate& gate = spec.stages[at->stage].gate;
-  if (step.record.overdue && (gate.within == Duration{0} || *step.record.entered + gate.within > now))
+  const StageEntry& entry = spec.stages[at->stage].entry;
+  if (step.record.overdue && (entry.within == Duration{0} || *step.record.entered + entry.within > now))
     step.record.overdue = false;
-  ItemPlace place = place_at_gate(spec, at->stage, step.record, now);
+  ItemPlace place = place_at_entry(spec, at->stage, step.record, now);
   // A step takes its time; and a check may have been told to look again later.
   const Duration early = item.run_at - (now + place.delay);
-  const Duration off = place.state != JobState::ready ? Duration{0}
-                       : gate.kind == GateKind::check ? std::max(Duration{0}, early - gate.every)
-                                                      : std::chrono::abs(early);
+  const Duration off = place.state != JobState::ready   ? Duration{0}
+                       : entry.kind == EntryKind::check ? std::max(Duration{0}, early - entry.every)
+                                                        : std::chrono::abs(early);
   const bool in_place = place.stage == item.stage && place.state == item.state && off < kDeadlineSlack;
   if (in_place && step.record == item.record) return std::nullopt;
   place.fresh = place.stage != item.stage;
@@ -241,34 +243,34 @@ MaybeStep approved(const PipelineSpec& spec, const ItemNow& item, const std::str
   const std::optional<Position> at = position_of(spec, item.stage);
   if (!at) return std::unexpected(nowhere(spec, item));
   const StageSpec& stage = spec.stages[at->stage];
-  if (!at->at_gate)
+  if (!at->at_entry)
     return fail(Code::conflict, "it is at stage " + stage.name +
                                     " and waits for no approval; 'fenceline board' shows who waits for what");
-  if (stage.gate.kind == GateKind::check)
+  if (stage.entry.kind == EntryKind::check)
     return fail(Code::conflict, "it waits for a check into stage " + stage.name +
                                     ", which nobody can approve; to send it back: fenceline stage reject");
   // What the file says then is done as soon as a worker looks, however late that is. Nobody looks at what only waits
   // for people: it came there by an older file.
   const bool looked_at = item.state != JobState::waiting || item.record.hold;
   if (const std::optional<WallTime> deadline = deadline_of(spec, item);
-      deadline && looked_at && now > *deadline && stage.gate.then != GateEnd::hold)
+      deadline && looked_at && now > *deadline && stage.entry.then != EntryEnd::hold)
     return fail(Code::conflict, "the time for approvals of stage " + stage.name + " was over at " +
                                     utc_text(*deadline) + "; what the pipeline declares for that case (" +
-                                    std::string(to_string(stage.gate.then)) +
+                                    std::string(to_string(stage.entry.then)) +
                                     ") happens as soon as one of its workers runs");
-  if (!may_approve(stage.gate, by))
+  if (!may_approve(stage.entry, by))
     return fail(Code::denied, "'" + by + "' may not approve stage " + stage.name + "; ask " +
-                                  people_words(stage.gate.by) + ", or say who you are with --as");
+                                  people_words(stage.entry.by) + ", or say who you are with --as");
   if (std::ranges::find(item.record.approvals, by, &ItemWord::by) != item.record.approvals.end()) return std::nullopt;
   ItemStep step{.record = item.record, .act = "item_approved", .about = stage.name, .reason = reason};
   std::erase_if(step.record.approvals, [&](const ItemWord& approval) {
-    return !may_approve(stage.gate, approval.by);
+    return !may_approve(stage.entry, approval.by);
   });  // the list was another one then
   step.record.approvals.push_back(word(by, now, reason));
-  if (stage.gate.kind == GateKind::approval)
+  if (stage.entry.kind == EntryKind::approval)
     step.about +=
-        ", " + std::to_string(approvals_of(stage.gate, step.record)) + " of " + std::to_string(stage.gate.count);
-  const ItemPlace place = place_at_gate(spec, at->stage, step.record, now);
+        ", " + std::to_string(approvals_of(stage.entry, step.record)) + " of " + std::to_string(stage.entry.count);
+  const ItemPlace place = place_at_entry(spec, at->stage, step.record, now);
   if (place.stage != item.stage) step.place = place;
   return step;
 }
@@ -281,9 +283,9 @@ MaybeStep rejected(const PipelineSpec& spec, const ItemNow& item, std::optional<
   if (at->stage == 0)
     return fail(Code::conflict, "it is at stage " + stage.name +
                                     ", the first one, so it cannot go back; to end it: fenceline job cancel");
-  if (at->at_gate && stage.gate.kind == GateKind::approval && !may_approve(stage.gate, by))
+  if (at->at_entry && stage.entry.kind == EntryKind::approval && !may_approve(stage.entry, by))
     return fail(Code::denied, "'" + by + "' may not decide about stage " + stage.name + "; ask " +
-                                  people_words(stage.gate.by) + ", or say who you are with --as");
+                                  people_words(stage.entry.by) + ", or say who you are with --as");
   if (to && *to >= at->stage)
     return fail(Code::conflict,
                 "stage " + spec.stages[*to].name + " is not before " + stage.name + "; a rejected item goes back");
@@ -294,10 +296,10 @@ MaybeStep moved(const PipelineSpec& spec, const ItemNow& item, std::size_t to, c
                 const std::string& reason, WallTime now) {
   const std::optional<Position> at = position_of(spec, item.stage);
   const std::string& name = spec.stages[to].name;
-  if (at && !at->at_gate && at->stage == to) return std::nullopt;
-  if (at && at->at_gate && at->stage == to)
+  if (at && !at->at_entry && at->stage == to) return std::nullopt;
+  if (at && at->at_entry && at->stage == to)
     return fail(Code::conflict,
-                "it is at the gate of stage " + name + " already; let it in with: fenceline stage approve ID");
+                "it waits to be let into stage " + name + " already; let it in with: fenceline stage approve ID");
   if (at && !may_move(spec, *at, to)) {
     const std::string possible = moves_words(spec, *at);
     return fail(Code::conflict, "from " + stage_words(spec, *at) + " an item may not be moved to " + name + "; " +
@@ -332,9 +334,9 @@ MaybeStep released(const PipelineSpec& spec, const ItemNow& item, WallTime now) 
   step.record.hold.reset();
   step.record.due.reset();
   if (item.state != JobState::waiting) return step;
-  if (at->at_gate && !step.record.entered) step.record.entered = now;
-  ItemPlace place = at->at_gate ? place_at_gate(spec, at->stage, step.record, now) : ItemPlace{.stage = item.stage};
-  if (!at->at_gate && item.record.due) place.delay = std::clamp(*item.record.due - now, Duration{0}, kDelayRange.most);
+  if (at->at_entry && !step.record.entered) step.record.entered = now;
+  ItemPlace place = at->at_entry ? place_at_entry(spec, at->stage, step.record, now) : ItemPlace{.stage = item.stage};
+  if (!at->at_entry && item.record.due) place.delay = std::clamp(*item.record.due - now, Duration{0}, kDelayRange.most);
   place.fresh = place.stage != item.stage;
   if (place.stage != item.stage || place.state != item.state) step.place = place;
   return step;
@@ -344,7 +346,7 @@ MaybeStep sent_back(const PipelineSpec& spec, const ItemNow& item, std::size_t t
                     const std::string& reason, WallTime now) {
   const std::optional<Position> at = position_of(spec, item.stage);
   if (!at) return std::unexpected(nowhere(spec, item));
-  if (at->at_gate || to >= at->stage)
+  if (at->at_entry || to >= at->stage)
     return fail(Code::conflict, "a handler can send its item back only to a stage before " +
                                     spec.stages[at->stage].name + "; to let it advance, exit with 0");
   ItemStep step = go_back(spec, item, to, "item_returned", by, reason, now);
@@ -361,21 +363,21 @@ std::string waits_for(const PipelineSpec& spec, const ItemNow& item) {
            (hold.reason.empty() ? "" : " (" + hold.reason + ")");
   }
   if (!at) return "a person to move it: '" + item.stage + "' is not a stage of this pipeline";
-  if (!at->at_gate) return item.state == JobState::waiting ? "a person" : "";
+  if (!at->at_entry) return item.state == JobState::waiting ? "a person" : "";
   const StageSpec& stage = spec.stages[at->stage];
-  if (stage.gate.kind == GateKind::automatic)
-    return "a person to let it into " + stage.name + ", whose gate was taken away (stage approve)";
-  if (stage.gate.kind == GateKind::check) {
+  if (stage.entry.kind == EntryKind::automatic)
+    return "a person to let it into " + stage.name + ", whose entry condition was removed (stage approve)";
+  if (stage.entry.kind == EntryKind::check) {
     std::string command;
-    for (const std::string& part : stage.gate.command) command += (command.empty() ? "" : " ") + part;
+    for (const std::string& part : stage.entry.command) command += (command.empty() ? "" : " ") + part;
     return "check of " + stage.name + ": " + command;
   }
   std::string words =
-      "approval of " + stage.name + (stage.gate.by.empty() ? "" : " by " + people_words(stage.gate.by)) + " (" +
-      std::to_string(approvals_of(stage.gate, item.record)) + " of " + std::to_string(stage.gate.count) + ")";
+      "approval of " + stage.name + (stage.entry.by.empty() ? "" : " by " + people_words(stage.entry.by)) + " (" +
+      std::to_string(approvals_of(stage.entry, item.record)) + " of " + std::to_string(stage.entry.count) + ")";
   if (item.record.overdue) return words + ", overdue";
   if (const std::optional<WallTime> deadline = deadline_of(spec, item))
-    words += ", until " + utc_text(*deadline) + ", then " + std::string(to_string(stage.gate.then));
+    words += ", until " + utc_text(*deadline) + ", then " + std::string(to_string(stage.entry.then));
   return words;
 }
 

@@ -41,7 +41,8 @@ struct ItemStep {
   bool operator==(const ItemStep&) const = default;
 };
 
-// Its work at a stage that is not the last one is done: the next stage, or its gate (P1). Held, it waits there.
+// Its work at a stage that is not the last one is done: the next stage, or the wait to be let into it (P1). On hold, it
+// waits there.
 ItemStep advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, WallTime now);
 // The same, with what its work handed on. Errors: invalid (it cannot be handed on: too large, or not UTF-8).
 Result<ItemStep> advanced(const PipelineSpec& spec, const ItemNow& item, Fence fence, const std::string& output,
@@ -55,13 +56,14 @@ ItemStep never_came_there(const ItemNow& item, WallTime now);
 // A held one whose delivery ended otherwise, or began all the same. `due`: when it should be tried again.
 ItemStep put_on_hold(const ItemNow& item, std::optional<WallTime> due = {});
 
-// Whoever looks after gates has it: an approval that came or did not come in time, or what its check said: done lets it
-// in, dead sends it back with `why`. None: it stays at the gate, and is looked at again after look_again_in.
-std::optional<ItemStep> gate_looked_at(const PipelineSpec& spec, const ItemNow& item, Fence fence, OutcomeKind said,
-                                       const std::string& why, WallTime now);
+// A worker looked at an item that waits to be let in: an approval that came or did not come in time, or what its check
+// said: done lets it in, dead sends it back with `why`. None: it keeps waiting, and is looked at again after
+// look_again_in.
+std::optional<ItemStep> entry_looked_at(const PipelineSpec& spec, const ItemNow& item, Fence fence, OutcomeKind said,
+                                        const std::string& why, WallTime now);
 Duration look_again_in(const PipelineSpec& spec, const ItemNow& item, WallTime now);
-// The pipeline was edited while the item was at a gate. None: it is where it should be, or somebody looks at it just
-// now, by the same gate unless it is `another`.
+// The pipeline was edited while the item waited to be let in. None: it is where it should be, or somebody looks at it
+// just now, by the same entry condition unless it is `another`.
 std::optional<ItemStep> fitted(const PipelineSpec& spec, const ItemNow& item, bool another, WallTime now);
 
 // What people do. None: it is as asked for already. Errors: conflict (that is not possible where it is), denied (not by
@@ -81,10 +83,10 @@ MaybeStep released(const PipelineSpec& spec, const ItemNow& item, WallTime now);
 MaybeStep sent_back(const PipelineSpec& spec, const ItemNow& item, std::size_t to, Fence fence, const std::string& by,
                     const std::string& reason, WallTime now);
 
-// When the approvals at its gate must be there.
+// By when it must be approved.
 std::optional<WallTime> deadline_of(const PipelineSpec& spec, const ItemNow& item);
 // Approvals that count.
-int approvals_of(const StageGate& gate, const ItemRecord& record);
+int approvals_of(const StageEntry& entry, const ItemRecord& record);
 
 // What an unfinished item waits for, in words, without a full stop: "approval of publish by ana (0 of 1), until
 // 2026-11-18T10:00:00Z, then reject". Empty: for a worker of its stage, or for nobody.

@@ -13,9 +13,9 @@ const WallTime kItemNow = std::chrono::sys_days{std::chrono::year{2026} / 11 / 1
 PipelineSpec docs_item_spec() {
   PipelineSpec spec{.name = "docs",
                     .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}, {.name = "announce"}}};
-  spec.stages[2].gate = {
-      .kind = GateKind::approval, .count = 2, .by = {"ana", "bo", "cy"}, .within = 48h, .then = GateEnd::reject};
-  spec.stages[3].gate = {.kind = GateKind::check, .command = {"./ok"}, .every = 5min};
+  spec.stages[2].entry = {
+      .kind = EntryKind::approval, .count = 2, .by = {"ana", "bo", "cy"}, .within = 48h, .then = EntryEnd::reject};
+  spec.stages[3].entry = {.kind = EntryKind::check, .command = {"./ok"}, .every = 5min};
   return spec;
 }
 
@@ -40,7 +40,7 @@ ItemStep must(const MaybeStep& step) {
   return step && *step ? **step : ItemStep{};
 }
 
-ItemNow at_publish_gate() {
+ItemNow at_publish_entry() {
   return after(item_at("review", JobState::running),
                advanced(docs_item_spec(), item_at("review", JobState::running), 7, kItemNow));
 }
@@ -67,7 +67,7 @@ TEST(PipelineItem, RecordAsTextAndBackIsTheSame) {
   EXPECT_NE(parse_record(newer).error().message.find("newer"), std::string::npos);
 }
 
-TEST(PipelineItem, P1_AnAcceptedOutcomeLeadsToTheNextStageOrItsGateNeverPastIt) {
+TEST(PipelineItem, P1_AnAcceptedOutcomeLeadsToTheNextStageOrItsEntryNeverPastIt) {
   const PipelineSpec spec = docs_item_spec();
   const ItemStep first = advanced(spec, item_at("", JobState::running), 5, kItemNow);
   EXPECT_EQ(first.place, (ItemPlace{.stage = "review"}));
@@ -75,15 +75,15 @@ TEST(PipelineItem, P1_AnAcceptedOutcomeLeadsToTheNextStageOrItsGateNeverPastIt) 
   EXPECT_EQ(first.about, "ready -> review");
   const ItemStep second = advanced(spec, item_at("review", JobState::running), 6, kItemNow);
   EXPECT_EQ(second.place, (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .delay = 48h}));
-  EXPECT_EQ(second.about, "review -> gate of publish");
+  EXPECT_EQ(second.about, "review -> entry of publish");
   EXPECT_EQ(second.record.generation, 1);
   const ItemStep third = advanced(spec, item_at("publish", JobState::running), 6, kItemNow);
   EXPECT_EQ(third.place, (ItemPlace{.stage = "gate:announce"}));
 }
 
-TEST(PipelineItem, P1_AGateOpensOnlyWhenEnoughDifferentPeopleWhoMayHaveApproved) {
+TEST(PipelineItem, P1_AnEntryOpensOnlyWhenEnoughDifferentPeopleWhoMayHaveApproved) {
   const PipelineSpec spec = docs_item_spec();
-  ItemNow item = at_publish_gate();
+  ItemNow item = at_publish_entry();
   EXPECT_EQ(approved(spec, item, "eve", "", kItemNow).error().code, Code::denied);
   item = after(item, must(approved(spec, item, "ana", "fine", kItemNow)));
   EXPECT_EQ(item.stage, "gate:publish");
@@ -96,23 +96,23 @@ TEST(PipelineItem, P1_AGateOpensOnlyWhenEnoughDifferentPeopleWhoMayHaveApproved)
 
 TEST(PipelineItem, P1_AnApprovalCountsForOneGenerationOnly) {
   const PipelineSpec spec = docs_item_spec();
-  ItemNow item = at_publish_gate();
+  ItemNow item = at_publish_entry();
   item = after(item, must(approved(spec, item, "ana", "", kItemNow)));
   item = after(item, must(rejected(spec, item, {}, "bo", "typo", kItemNow)));
   EXPECT_EQ(item.stage, "review");
   EXPECT_EQ(item.record.approvals.size(), 0U);
   item = after(item, advanced(spec, item, 8, kItemNow));
   EXPECT_EQ(item.record.generation, 2);
-  EXPECT_EQ(approvals_of(spec.stages[2].gate, item.record), 0);
+  EXPECT_EQ(approvals_of(spec.stages[2].entry, item.record), 0);
   EXPECT_EQ(must(approved(spec, item, "bo", "", kItemNow)).place, std::nullopt)
       << "one of two, whoever approved before";
 }
 
 TEST(PipelineItem, WhoMayApproveNoMoreDoesNotCount) {
   PipelineSpec spec = docs_item_spec();
-  ItemNow item = at_publish_gate();
+  ItemNow item = at_publish_entry();
   item = after(item, must(approved(spec, item, "ana", "", kItemNow)));
-  spec.stages[2].gate.by = {"bo", "cy"};
+  spec.stages[2].entry.by = {"bo", "cy"};
   EXPECT_EQ(must(approved(spec, item, "bo", "", kItemNow)).place, std::nullopt);
 }
 
@@ -125,20 +125,20 @@ TEST(PipelineItem, ThereIsNothingToApproveAwayFromAnApproval) {
 
 TEST(PipelineItem, WhatNobodyApprovedInTimeGoesTheWayThatTheFileSays) {
   PipelineSpec spec = docs_item_spec();
-  ItemNow item = at_publish_gate();
+  ItemNow item = at_publish_entry();
   item.state = JobState::running;
-  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 47h), std::nullopt) << "not yet";
+  EXPECT_EQ(entry_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 47h), std::nullopt) << "not yet";
   EXPECT_EQ(look_again_in(spec, item, kItemNow + 47h), 1h);
-  const ItemStep back = *gate_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 48h);
+  const ItemStep back = *entry_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 48h);
   EXPECT_EQ(back.place, (ItemPlace{.stage = "review"}));
   EXPECT_EQ(back.act, "item_expired");
   EXPECT_EQ(back.record.returns, 1);
   EXPECT_EQ(back.record.moved_under, 9);
-  spec.stages[2].gate.then = GateEnd::approve;
-  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 48h)->place,
+  spec.stages[2].entry.then = EntryEnd::approve;
+  EXPECT_EQ(entry_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 48h)->place,
             (ItemPlace{.stage = "publish"}));
-  spec.stages[2].gate.then = GateEnd::hold;
-  const ItemStep held_up = *gate_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 48h);
+  spec.stages[2].entry.then = EntryEnd::hold;
+  const ItemStep held_up = *entry_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow + 48h);
   EXPECT_EQ(held_up.place, (ItemPlace{.stage = "gate:publish", .state = JobState::waiting, .fresh = false}));
   item = after(item, held_up);
   EXPECT_EQ(waits_for(spec, item), "approval of publish by ana, bo or cy (0 of 2), overdue");
@@ -150,12 +150,12 @@ TEST(PipelineItem, WhatNobodyApprovedInTimeGoesTheWayThatTheFileSays) {
 TEST(PipelineItem, ACheckLetsInSendsBackOrIsAskedAgain) {
   const PipelineSpec spec = docs_item_spec();
   const ItemNow item = item_at("gate:announce", JobState::running, {.generation = 1, .entered = kItemNow});
-  EXPECT_EQ(gate_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow)->place, (ItemPlace{.stage = "announce"}));
-  const ItemStep back = *gate_looked_at(spec, item, 9, OutcomeKind::dead, "links are broken", kItemNow);
-  EXPECT_EQ(back.place->stage, "gate:publish") << "a stage is entered through its gate, from wherever";
+  EXPECT_EQ(entry_looked_at(spec, item, 9, OutcomeKind::done, "", kItemNow)->place, (ItemPlace{.stage = "announce"}));
+  const ItemStep back = *entry_looked_at(spec, item, 9, OutcomeKind::dead, "links are broken", kItemNow);
+  EXPECT_EQ(back.place->stage, "gate:publish") << "the entry condition applies wherever it comes from";
   EXPECT_EQ(back.record.returned->word.reason, "links are broken");
   for (const OutcomeKind said : {OutcomeKind::later, OutcomeKind::failed})
-    EXPECT_EQ(gate_looked_at(spec, item, 9, said, "", kItemNow), std::nullopt);
+    EXPECT_EQ(entry_looked_at(spec, item, 9, said, "", kItemNow), std::nullopt);
   EXPECT_EQ(look_again_in(spec, item, kItemNow), 5min);
 }
 
@@ -180,7 +180,7 @@ TEST(PipelineItem, BeyondTheCapOnLoopsAPersonIsAsked) {
 
 TEST(PipelineItem, ARejectionGoesToTheStageBeforeOrFurtherBackNeverOn) {
   const PipelineSpec spec = docs_item_spec();
-  const ItemNow item = at_publish_gate();
+  const ItemNow item = at_publish_entry();
   EXPECT_EQ(must(rejected(spec, item, {}, "ana", "r", kItemNow)).place, (ItemPlace{.stage = "review"}));
   EXPECT_EQ(must(rejected(spec, item, 0, "ana", "r", kItemNow)).place, (ItemPlace{.stage = ""}));
   EXPECT_EQ(rejected(spec, item, 2, "ana", "r", kItemNow).error().code, Code::conflict);
@@ -188,14 +188,14 @@ TEST(PipelineItem, ARejectionGoesToTheStageBeforeOrFurtherBackNeverOn) {
   EXPECT_EQ(rejected(spec, item_at(""), {}, "ana", "r", kItemNow).error().code, Code::conflict);
 }
 
-TEST(PipelineItem, P1_AMoveGoesThroughTheGate) {
+TEST(PipelineItem, P1_AMoveGoesThroughTheEntry) {
   const PipelineSpec spec = docs_item_spec();
   const ItemStep on = must(moved(spec, item_at("review"), 2, "ana", "", kItemNow));
   EXPECT_EQ(on.place->stage, "gate:publish");
   EXPECT_EQ(on.record.returns, 0);
   EXPECT_EQ(moved(spec, item_at("gate:publish", JobState::waiting), 2, "ana", "", kItemNow).error().code,
             Code::conflict)
-      << "it is at that gate: approve it";
+      << "it waits there: approve it";
   EXPECT_EQ(moved(spec, item_at(""), 2, "ana", "", kItemNow).error().code, Code::conflict) << "past review";
   EXPECT_EQ(*moved(spec, item_at("review"), 1, "ana", "", kItemNow), std::nullopt);
   const ItemStep back = must(moved(spec, item_at("announce"), 2, "ana", "", kItemNow));
@@ -239,10 +239,10 @@ TEST(PipelineItem, AHoldDoesNotMakeAnItemRunSooner) {
 
 TEST(PipelineItem, AnApprovalAfterItsTimeDoesNotCountIfTheFileSaysWhatThen) {
   PipelineSpec spec = docs_item_spec();
-  const ItemNow item = at_publish_gate();
+  const ItemNow item = at_publish_entry();
   EXPECT_TRUE(approved(spec, item, "ana", "", kItemNow + 48h));
-  for (const GateEnd then : {GateEnd::reject, GateEnd::approve}) {
-    spec.stages[2].gate.then = then;
+  for (const EntryEnd then : {EntryEnd::reject, EntryEnd::approve}) {
+    spec.stages[2].entry.then = then;
     const MaybeStep late = approved(spec, item, "ana", "", kItemNow + 48h + 1us);
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, Code::conflict);
@@ -251,26 +251,26 @@ TEST(PipelineItem, AnApprovalAfterItsTimeDoesNotCountIfTheFileSaysWhatThen) {
   ItemNow unseen = item;
   unseen.state = JobState::waiting;
   EXPECT_TRUE(approved(spec, unseen, "ana", "", kItemNow + 100h)) << "no worker would ever look at it";
-  spec.stages[2].gate.then = GateEnd::hold;
+  spec.stages[2].entry.then = EntryEnd::hold;
   EXPECT_TRUE(approved(spec, item, "ana", "", kItemNow + 100h)) << "it waits on for people";
 }
 
-TEST(PipelineItem, AHeldItemAtAGateIsLetInByNobodyUntilItIsReleased) {
+TEST(PipelineItem, AHeldItemAtAnEntryIsLetInByNobodyUntilItIsReleased) {
   const PipelineSpec spec = docs_item_spec();
-  ItemNow item = at_publish_gate();
+  ItemNow item = at_publish_entry();
   item = after(item, must(held(spec, item, "ana", "", kItemNow)));
   EXPECT_EQ(item.state, JobState::waiting);
   item = after(item, must(approved(spec, item, "ana", "", kItemNow)));
   item = after(item, must(approved(spec, item, "bo", "", kItemNow)));
   EXPECT_EQ(item.stage, "gate:publish");
   const ItemNow running{.stage = item.stage, .state = JobState::running, .run_at = kItemNow, .record = item.record};
-  EXPECT_EQ(gate_looked_at(spec, running, 9, OutcomeKind::done, "", kItemNow + 100h)->place->state, JobState::waiting);
+  EXPECT_EQ(entry_looked_at(spec, running, 9, OutcomeKind::done, "", kItemNow + 100h)->place->state, JobState::waiting);
   EXPECT_EQ(must(released(spec, item, kItemNow)).place, (ItemPlace{.stage = "publish"})) << "enough had approved";
 }
 
 TEST(PipelineItem, TheLimitOfTimeGoesOnWhileAnItemIsHeld) {
   const PipelineSpec spec = docs_item_spec();
-  ItemNow item = at_publish_gate();
+  ItemNow item = at_publish_entry();
   item = after(item, must(held(spec, item, "ana", "", kItemNow)));
   EXPECT_EQ(must(released(spec, item, kItemNow + 40h)).place,
             (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .delay = 8h, .fresh = false}));
@@ -290,28 +290,28 @@ TEST(PipelineItem, AHandlerSendsBackButNeverOn) {
             Code::conflict);
 }
 
-TEST(PipelineItem, AnEditIsInForceForItemsAtItsGate) {
+TEST(PipelineItem, AnEditIsInForceForItemsAtItsEntry) {
   PipelineSpec spec = docs_item_spec();
-  const ItemNow item = at_publish_gate();
+  const ItemNow item = at_publish_entry();
   EXPECT_EQ(fitted(spec, item, false, kItemNow + 1h), std::nullopt) << "it is where it should be";
   EXPECT_EQ(fitted(spec, item_at("review"), false, kItemNow), std::nullopt);
   PipelineSpec edited = spec;
-  edited.stages[2].gate = {};
+  edited.stages[2].entry = {};
   EXPECT_EQ(fitted(edited, item, false, kItemNow)->place, (ItemPlace{.stage = "publish"})) << "automatic now";
   edited = spec;
-  edited.stages[2].gate.within = Duration{0};
+  edited.stages[2].entry.within = Duration{0};
   EXPECT_EQ(fitted(edited, item, false, kItemNow)->place,
             (ItemPlace{.stage = "gate:publish", .state = JobState::waiting, .fresh = false}));
   edited = spec;
-  edited.stages[2].gate.within = 72h;
+  edited.stages[2].entry.within = 72h;
   EXPECT_EQ(fitted(edited, item, false, kItemNow + 1h)->place->delay, 71h) << "counted from when it came";
   edited = spec;
-  edited.stages[2].gate = {.kind = GateKind::check, .command = {"./ok"}};
+  edited.stages[2].entry = {.kind = EntryKind::check, .command = {"./ok"}};
   EXPECT_EQ(fitted(edited, item, false, kItemNow)->place,
             (ItemPlace{.stage = "gate:publish", .state = JobState::ready, .fresh = false}))
       << "not at the end of a time that is no more";
   edited = spec;
-  edited.stages[2].gate.count = 1;
+  edited.stages[2].entry.count = 1;
   const ItemNow one = after(item, must(approved(spec, item, "ana", "", kItemNow)));
   EXPECT_EQ(fitted(edited, one, false, kItemNow)->place, (ItemPlace{.stage = "publish"})) << "one is enough now";
 }
@@ -319,7 +319,7 @@ TEST(PipelineItem, AnEditIsInForceForItemsAtItsGate) {
 TEST(PipelineItem, WhatItWaitsForInWords) {
   const PipelineSpec spec = docs_item_spec();
   EXPECT_EQ(waits_for(spec, item_at("review")), "");
-  EXPECT_EQ(waits_for(spec, at_publish_gate()),
+  EXPECT_EQ(waits_for(spec, at_publish_entry()),
             "approval of publish by ana, bo or cy (0 of 2), until 2026-11-18T12:00:00Z, then reject");
   EXPECT_EQ(waits_for(spec, item_at("gate:announce")), "check of announce: ./ok");
   EXPECT_EQ(waits_for(spec, item_at("gone", JobState::waiting)),

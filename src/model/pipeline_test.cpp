@@ -11,7 +11,8 @@ PipelineSpec docs() {
   PipelineSpec spec{.name = "docs", .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}}};
   spec.stages[1].ttl = 10min;
   spec.stages[1].timeout = 30min;
-  spec.stages[2].gate = {.kind = GateKind::approval, .count = 1, .by = {"ana"}, .within = 48h, .then = GateEnd::reject};
+  spec.stages[2].entry = {
+      .kind = EntryKind::approval, .count = 1, .by = {"ana"}, .within = 48h, .then = EntryEnd::reject};
   return spec;
 }
 
@@ -28,7 +29,7 @@ TEST(Pipeline, AsTextAndBackIsTheSame) {
   spec.stages[1].attempts = 3;
   spec.stages[1].concurrency = 2;
   spec.stages[1].input = StageInput::previous;
-  spec.stages[1].gate = {.kind = GateKind::check, .command = {"./ok.sh", "a b"}, .every = 5s};
+  spec.stages[1].entry = {.kind = EntryKind::check, .command = {"./ok.sh", "a b"}, .every = 5s};
   const Result<PipelineSpec> back = parse_pipeline(pipeline_text(spec));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(*back, spec);
@@ -61,18 +62,21 @@ TEST(Pipeline, WhatCannotBeSaysWhy) {
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].name = "a:b"; }).find("':'"), std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].name = std::string(61, 'x'); }).find("60 bytes"),
             std::string::npos);
-  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[0].gate.kind = GateKind::approval; }).find("first one"),
+  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[0].entry.kind = EntryKind::approval; }).find("first one"),
             std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[0].input = StageInput::previous; }).find("first stage"),
             std::string::npos);
-  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.count = 2; }).find("only 1 may"), std::string::npos);
-  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.by = {"ana", "ana"}; }).find("twice"), std::string::npos);
+  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].entry.count = 2; }).find("only 1 may"), std::string::npos);
+  EXPECT_NE(with([](PipelineSpec& spec) {
+              spec.stages[2].entry.by = {"ana", "ana"};
+            }).find("twice"),
+            std::string::npos);
   for (const char* const person : {" ana", "ana ", " "})
-    EXPECT_NE(with([&](PipelineSpec& spec) { spec.stages[2].gate.by = {person}; }).find("begins or ends with spaces"),
+    EXPECT_NE(with([&](PipelineSpec& spec) { spec.stages[2].entry.by = {person}; }).find("begins or ends with spaces"),
               std::string::npos)
         << person;
-  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].gate.within = 1ms; }).find("1s to 366d"), std::string::npos);
-  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].gate.kind = GateKind::check; }).find("no command"),
+  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[2].entry.within = 1ms; }).find("1s to 366d"), std::string::npos);
+  EXPECT_NE(with([](PipelineSpec& spec) { spec.stages[1].entry.kind = EntryKind::check; }).find("no command"),
             std::string::npos);
   EXPECT_NE(with([](PipelineSpec& spec) {
               spec.stages[1].moves = std::vector<std::string>{"nowhere"};
@@ -83,11 +87,11 @@ TEST(Pipeline, WhatCannotBeSaysWhy) {
   EXPECT_NE(with([](PipelineSpec& spec) { spec.loops = -1; }).find("loops -1"), std::string::npos);
 }
 
-TEST(Pipeline, TheFirstStageHasNoNameInAStoreAndAGateHasOne) {
+TEST(Pipeline, TheFirstStageHasNoNameInAStoreAndAnEntryHasOne) {
   const PipelineSpec spec = docs();
   EXPECT_EQ(stored_stage(spec, 0), "");
   EXPECT_EQ(stored_stage(spec, 2), "publish");
-  EXPECT_EQ(stored_gate(spec, 2), "gate:publish");
+  EXPECT_EQ(stored_entry(spec, 2), "gate:publish");
   EXPECT_EQ(position_of(spec, ""), (Position{0, false}));
   EXPECT_EQ(position_of(spec, "publish"), (Position{2, false}));
   EXPECT_EQ(position_of(spec, "gate:publish"), (Position{2, true}));
@@ -95,7 +99,7 @@ TEST(Pipeline, TheFirstStageHasNoNameInAStoreAndAGateHasOne) {
   EXPECT_EQ(position_of(spec, "ready"), std::nullopt) << "nobody claims it there";
   EXPECT_EQ(position_of(spec, "gate:ready"), std::nullopt);
   EXPECT_EQ(stage_words(spec, ""), "ready");
-  EXPECT_EQ(stage_words(spec, "gate:publish"), "gate of publish");
+  EXPECT_EQ(stage_words(spec, "gate:publish"), "entry of publish");
   EXPECT_EQ(stage_words(spec, "gone"), "gone");
 }
 
@@ -103,19 +107,20 @@ TEST(Pipeline, PeopleMoveToAnyEarlierStageAndTheNextUnlessTheFileSaysOtherwise) 
   PipelineSpec spec = docs();
   EXPECT_EQ(moves_words(spec, {1, false}), "ready, publish");
   EXPECT_EQ(moves_words(spec, {0, false}), "review");
-  EXPECT_EQ(moves_words(spec, {2, true}), "ready, review") << "at a gate it is still where it came from";
+  EXPECT_EQ(moves_words(spec, {2, true}), "ready, review")
+      << "while it waits to be let in, it is still where it came from";
   spec.stages[0].moves = std::vector<std::string>{"publish"};
   EXPECT_EQ(moves_words(spec, {0, false}), "publish");
   spec.stages[1].moves.emplace();
   EXPECT_EQ(moves_words(spec, {1, false}), "");
 }
 
-TEST(Pipeline, GatesInWords) {
-  EXPECT_EQ(gate_words({}), "automatic");
-  EXPECT_EQ(gate_words(docs().stages[2].gate), "approval by ana, within 2d, then reject");
-  EXPECT_EQ(gate_words({.kind = GateKind::approval, .count = 2, .by = {"a", "b", "c"}}),
+TEST(Pipeline, EntriesInWords) {
+  EXPECT_EQ(entry_words({}), "automatic");
+  EXPECT_EQ(entry_words(docs().stages[2].entry), "approval by ana, within 2d, then reject");
+  EXPECT_EQ(entry_words({.kind = EntryKind::approval, .count = 2, .by = {"a", "b", "c"}}),
             "approval by a, b or c, 2 of them");
-  EXPECT_EQ(gate_words({.kind = GateKind::check, .command = {"./ok", "x"}, .every = 30s}), "check ./ok x every 30s");
+  EXPECT_EQ(entry_words({.kind = EntryKind::check, .command = {"./ok", "x"}, .every = 30s}), "check ./ok x every 30s");
 }
 
 }  // namespace

@@ -10,20 +10,20 @@ using Json = nlohmann::ordered_json;
 constexpr int kPipelineVersion = 1;
 
 Json stage_json(const StageSpec& stage) {
-  const StageGate& gate = stage.gate;
+  const StageEntry& entry = stage.entry;
   Json out{{"name", stage.name},
            {"ttl", stage.ttl.count()},
            {"timeout", stage.timeout.count()},
            {"attempts", stage.attempts},
            {"concurrency", stage.concurrency},
            {"moves", stage.moves ? Json(*stage.moves) : Json(nullptr)},
-           {"gate", to_string(gate.kind)},
-           {"count", gate.count},
-           {"by", gate.by},
-           {"within", gate.within.count()},
-           {"then", to_string(gate.then)},
-           {"command", gate.command},
-           {"every", gate.every.count()}};
+           {"gate", to_string(entry.kind)},
+           {"count", entry.count},
+           {"by", entry.by},
+           {"within", entry.within.count()},
+           {"then", to_string(entry.then)},
+           {"command", entry.command},
+           {"every", entry.every.count()}};
   if (stage.input != StageInput::payload) out["input"] = to_string(stage.input);
   return out;
 }
@@ -37,13 +37,13 @@ StageSpec stage_from(const Json& object, Members& whole) {
   stage.attempts = static_cast<int>(members.number("attempts"));
   stage.concurrency = static_cast<int>(members.number("concurrency"));
   if (!object.contains("moves") || !object.at("moves").is_null()) stage.moves = members.texts("moves");
-  stage.gate.kind = members.word("gate", parse_gate_kind);
-  stage.gate.count = static_cast<int>(members.number("count"));
-  stage.gate.by = members.texts("by");
-  stage.gate.within = members.duration("within");
-  stage.gate.then = members.word("then", parse_gate_end);
-  stage.gate.command = members.texts("command");
-  stage.gate.every = members.duration("every");
+  stage.entry.kind = members.word("gate", parse_entry_kind);
+  stage.entry.count = static_cast<int>(members.number("count"));
+  stage.entry.by = members.texts("by");
+  stage.entry.within = members.duration("within");
+  stage.entry.then = members.word("then", parse_entry_end);
+  stage.entry.command = members.texts("command");
+  stage.entry.every = members.duration("every");
   if (object.contains("input")) stage.input = members.word("input", parse_stage_input);
   whole.also(members);
   return stage;

@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 
 struct ItemActsTest : PipelineOnMemory {
-  JobId at_publish_gate() {
+  JobId at_publish_entry() {
     const JobId id = enqueue();
     work("ready");
     work("review");
@@ -18,7 +18,7 @@ struct ItemActsTest : PipelineOnMemory {
 };
 
 TEST_F(ItemActsTest, P1_AnApprovalWhoseReplyGotLostCountsOnceAndForThisGenerationOnly) {
-  const JobId id = at_publish_gate();
+  const JobId id = at_publish_entry();
   road.replies_lost = 2;
   const ItemReport report = must(acts.approve(id, 1, ana));
   EXPECT_TRUE(report.changed);
@@ -32,8 +32,8 @@ TEST_F(ItemActsTest, P1_AnApprovalWhoseReplyGotLostCountsOnceAndForThisGeneratio
   EXPECT_EQ(job(id).stage, "publish");
 }
 
-TEST_F(ItemActsTest, P1_AnItemThatLeftItsGateWhileSomebodyDecidedIsNotApprovedUnseen) {
-  const JobId id = at_publish_gate();
+TEST_F(ItemActsTest, P1_AnItemThatLeftItsEntryWhileSomebodyDecidedIsNotApprovedUnseen) {
+  const JobId id = at_publish_entry();
   road.before_change = [&] {
     must(acts.reject(id, "", {.actor = "bo", .reason = "no"}));
     work("review");
@@ -45,9 +45,9 @@ TEST_F(ItemActsTest, P1_AnItemThatLeftItsGateWhileSomebodyDecidedIsNotApprovedUn
 
 TEST_F(ItemActsTest, AnActThatOthersWereFasterThanIsDecidedAnew) {
   PipelineSpec spec = docs_pipeline();
-  spec.stages[2].gate.count = 2;
+  spec.stages[2].entry.count = 2;
   apply(spec);
-  const JobId id = at_publish_gate();
+  const JobId id = at_publish_entry();
   road.before_change = [&] { must(acts.approve(id, {}, {.actor = "bo", .reason = ""})); };
   must(acts.approve(id, {}, ana));
   EXPECT_EQ(job(id).stage, "publish") << "both count";
@@ -78,16 +78,16 @@ TEST_F(ItemActsTest, AfterALostReplyALookThatFailsLeavesTheActInDoubt) {
 }
 
 TEST_F(ItemActsTest, WhoMayNotApproveIsDenied) {
-  const JobId id = at_publish_gate();
+  const JobId id = at_publish_entry();
   EXPECT_EQ(code_of(acts.approve(id, {}, {.actor = "eve", .reason = ""})), Code::denied);
   EXPECT_EQ(job(id).stage, "gate:publish");
 }
 
 TEST_F(ItemActsTest, OnePersonHasOneSpelling) {
   PipelineSpec spec = docs_pipeline();
-  spec.stages[2].gate = {.kind = GateKind::approval, .count = 2};
+  spec.stages[2].entry = {.kind = EntryKind::approval, .count = 2};
   apply(spec);
-  const JobId id = at_publish_gate();
+  const JobId id = at_publish_entry();
   must(acts.approve(id, {}, ana));
   for (const char* const again : {"ana ", " ana", "ana\t", " ", ""})
     EXPECT_EQ(code_of(acts.approve(id, {}, {.actor = again, .reason = ""})), Code::invalid) << "'" << again << "'";
@@ -224,10 +224,10 @@ TEST_F(PipelineActsTest, AnotherFirstStageIsRefusedWhileItemsAreAtTheOldOne) {
   EXPECT_EQ(code_of(pipelines.apply(before, false, ana)), std::nullopt) << "review is review";
 }
 
-TEST_F(PipelineActsTest, AGateThatIsTakenAwayLetsInWhatWaitsThere) {
-  const JobId id = at_publish_gate();
+TEST_F(PipelineActsTest, AnEntryThatIsTakenAwayLetsInWhatWaitsThere) {
+  const JobId id = at_publish_entry();
   PipelineSpec open = docs_pipeline();
-  open.stages[2].gate = {};
+  open.stages[2].entry = {};
   EXPECT_EQ(apply(open).refitted, 1);
   EXPECT_EQ(job(id).stage, "publish");
   EXPECT_EQ(job(id).state, JobState::ready);
@@ -242,7 +242,7 @@ TEST_F(PipelineActsTest, RemovedWithUnfinishedItemsOnlyByForce) {
 }
 
 TEST_F(ItemActsTest, J3_TwoWhoRejectAtOnceSendItBackOnce) {
-  const JobId id = at_publish_gate();
+  const JobId id = at_publish_entry();
   road.before_change = [&] { must(acts.reject(id, "", {.actor = "bo", .reason = "no"})); };
   EXPECT_EQ(code_of(acts.reject(id, "", ana)), Code::conflict) << "it is not where she saw it";
   EXPECT_EQ(job(id).stage, "review");
@@ -250,7 +250,7 @@ TEST_F(ItemActsTest, J3_TwoWhoRejectAtOnceSendItBackOnce) {
 }
 
 TEST_F(ItemActsTest, P1_ARejectionThatCameAfterTheApprovalRevokesNothing) {
-  const JobId id = at_publish_gate();
+  const JobId id = at_publish_entry();
   std::vector<Job> running;
   road.before_change = [&] {
     must(acts.approve(id, {}, ana));
@@ -262,7 +262,7 @@ TEST_F(ItemActsTest, P1_ARejectionThatCameAfterTheApprovalRevokesNothing) {
 }
 
 TEST_F(ItemActsTest, J3_TwoWhoMoveAtOnceMoveItOnce) {
-  const JobId id = at_publish_gate();
+  const JobId id = at_publish_entry();
   road.before_change = [&] { must(acts.move(id, "ready", {.actor = "bo", .reason = "anew"})); };
   EXPECT_FALSE(must(acts.move(id, "ready", ana)).changed) << "it is where she wants it";
   EXPECT_EQ(record(id).returns, 1);
@@ -273,29 +273,29 @@ TEST_F(ItemActsTest, J3_TwoWhoMoveAtOnceMoveItOnce) {
   EXPECT_EQ(job(id).stage, "gate:publish");
 }
 
-TEST_F(PipelineActsTest, J8_ACheckThatRunsWhenItsGateIsTakenAwayKeepsNobodyWaiting) {
-  const JobId id = at_publish_gate();
+TEST_F(PipelineActsTest, J8_ACheckThatRunsWhenItsEntryIsTakenAwayKeepsNobodyWaiting) {
+  const JobId id = at_publish_entry();
   must(acts.approve(id, {}, ana));
   work("publish");
   const Job held = claim("gate:announce").at(0);
   PipelineSpec spec = docs_pipeline();
   spec.stages[1].attempts = 7;
   EXPECT_EQ(apply(spec).refitted, 0);
-  EXPECT_EQ(job(id).fence, held.fence) << "its gate is as it was";
-  spec.stages[3].gate = {};
+  EXPECT_EQ(job(id).fence, held.fence) << "its entry is as it was";
+  spec.stages[3].entry = {};
   EXPECT_EQ(apply(spec).refitted, 1);
   EXPECT_EQ(job(id).stage, "announce");
   EXPECT_EQ(job(id).state, JobState::ready);
   EXPECT_EQ(settle(held).refused.at(0).reason, Reason::superseded);
 }
 
-TEST_F(PipelineActsTest, J8_ALookThatIsGivenBackAtAGateThatIsNoMoreLetsItsItemIn) {
-  const JobId id = at_publish_gate();
+TEST_F(PipelineActsTest, J8_ALookThatIsGivenBackAtAnEntryThatIsNoMoreLetsItsItemIn) {
+  const JobId id = at_publish_entry();
   must(acts.approve(id, {}, ana));
   work("publish");
   const Job held = claim("gate:announce").at(0);
   PipelineSpec spec = docs_pipeline();
-  spec.stages[3].gate = {};
+  spec.stages[3].entry = {};
   must(memory.put_pipeline({.ns = "default",
                             .name = "docs",
                             .spec = pipeline_text(spec),

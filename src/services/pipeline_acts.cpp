@@ -27,7 +27,7 @@ std::string named_by_stage(const std::map<std::string, std::vector<JobId>>& left
 PipelineActs::PipelineActs(Runtime& runtime, Store& store, std::string ns, std::stop_token stop)
     : runtime_(runtime), store_(store), ns_(std::move(ns)), stop_(std::move(stop)) {}
 
-Result<std::vector<Job>> PipelineActs::unfinished(const std::string& queue, bool gates_only,
+Result<std::vector<Job>> PipelineActs::unfinished(const std::string& queue, bool waiting_only,
                                                   const std::vector<JobState>& states) {
   std::vector<Job> found;
   for (const JobState state : states) {
@@ -36,7 +36,7 @@ Result<std::vector<Job>> PipelineActs::unfinished(const std::string& queue, bool
       Result<JobsReply> page = store_.jobs(request);
       if (!page) return std::unexpected(page.error());
       for (Job& job : page->jobs) {
-        if (!gates_only || job.stage.find(':') != std::string::npos) found.push_back(std::move(job));
+        if (!waiting_only || job.stage.find(':') != std::string::npos) found.push_back(std::move(job));
       }
       if (!page->next || stop_.stop_requested()) break;
       request.after = *page->next;
@@ -46,12 +46,12 @@ Result<std::vector<Job>> PipelineActs::unfinished(const std::string& queue, bool
 }
 
 // Items that wait for people are told nothing by a store when a pipeline changes: so whoever changes it looks at them.
-// A look at a gate that is under way ends if that gate is another one now.
+// A look that is under way ends if the entry condition is another one now.
 Result<std::int64_t> PipelineActs::refit(const PipelineSpec& spec, const Result<PipelineSpec>& before,
                                          const std::vector<JobState>& states, const Act& act) {
-  const auto gate_of = [](const PipelineSpec& one, const std::string& stage) -> std::optional<StageGate> {
+  const auto entry_of = [](const PipelineSpec& one, const std::string& stage) -> std::optional<StageEntry> {
     const std::optional<Position> at = position_of(one, stage);
-    return at ? std::optional(one.stages[at->stage].gate) : std::nullopt;
+    return at ? std::optional(one.stages[at->stage].entry) : std::nullopt;
   };
   std::int64_t refitted = 0;
   for (int n = 0; n < kRounds; ++n) {
@@ -73,7 +73,7 @@ Result<std::int64_t> PipelineActs::refit(const PipelineSpec& spec, const Result<
         const Result<ItemNow> now_item = item_now(item);
         if (!now_item) continue;  // of a newer version, which looks at it itself
         const std::optional<ItemStep> step = fitted(
-            spec, *now_item, !before || gate_of(*before, item.job.stage) != gate_of(spec, item.job.stage), read->now);
+            spec, *now_item, !before || entry_of(*before, item.job.stage) != entry_of(spec, item.job.stage), read->now);
         if (!step) continue;
         change.changes.push_back(change_of(item, *step));
         change.changes.back().only = item.job.state;

@@ -22,7 +22,7 @@ class PipelineActs final : public PipelineControl {
 
   Result<ApplyReport> apply(const PipelineSpec& spec, bool force, const Act& act) override;
   Result<void> remove(const std::string& name, bool force, const Act& act) override;
-  // What waits for people at gates is looked at by the rules of `spec`, which stands: whoever applied it may have died
+  // What waits for people is looked at by the rules of `spec`, which stands: whoever applied it may have died
   // before that, and an outcome under way then followed the old file. How many were moved.
   Result<std::int64_t> refit_waiting(const PipelineSpec& spec, const Act& act);
 

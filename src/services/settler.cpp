@@ -98,7 +98,9 @@ bool Settler::send(const std::vector<Settlement>& settlements) {
     const auto refused = std::ranges::find_if(
         reply->refused, [&](const Refusal& r) { return r.id == settlement.id && r.sent == settlement.fence; });
     if (refused == reply->refused.end()) {
-      accepted(settlement);
+      const auto moved = std::ranges::find_if(
+          reply->moved, [&](const ItemMoved& m) { return m.id == settlement.id && m.fence == settlement.fence; });
+      accepted(settlement, moved == reply->moved.end() ? nullptr : &*moved);
     } else {
       context_.log_refusal("settle", *refused);
       context_.hint_orders();  // an operator may have ended it
@@ -108,9 +110,10 @@ bool Settler::send(const std::vector<Settlement>& settlements) {
   return true;
 }
 
-void Settler::accepted(const Settlement& settlement) {
+void Settler::accepted(const Settlement& settlement, const ItemMoved* moved) {
   const Outcome& outcome = settlement.outcome;
   context_.count(counter_of(outcome.kind));
+  if (moved != nullptr && outcome.kind == OutcomeKind::done) context_.count(&WorkReport::moved);
   std::vector<LogField> fields{{"job", to_string(settlement.id)},
                                {"owner", context_.owner},
                                {"fence", settlement.fence},
@@ -119,8 +122,10 @@ void Settler::accepted(const Settlement& settlement) {
   if (!delivery) return context_.log.info("job_settled", std::move(fields));
   std::vector<LogField> how = how_it_ended(*delivery, outcome, context_.runtime.wall_now());
   fields.insert(fields.end(), how.begin(), how.end());
+  if (moved != nullptr) fields.emplace_back("moved_to", moved->to);
+  if (moved != nullptr && !moved->waits.empty()) fields.emplace_back("waits_for", moved->waits);
   context_.log.info("job_settled", std::move(fields));
-  if (!ends_dead(delivery->job, outcome)) return;
+  if (moved != nullptr || !ends_dead(delivery->job, outcome)) return;
   context_.count(&WorkReport::dead);
   std::vector<LogField> dead{{"job", to_string(settlement.id)}, {"owner", context_.owner}, {"fence", settlement.fence}};
   dead.insert(dead.end(), how.begin(), how.end());

@@ -21,7 +21,8 @@ class Settler {
 
  private:
   bool send(const std::vector<Settlement>& settlements);
-  void accepted(const Settlement& settlement);
+  // `moved`: where it led, if to another stage of its pipeline.
+  void accepted(const Settlement& settlement, const ItemMoved* moved);
   void drop(const std::vector<Settlement>& settlements);
 
   WorkerContext& context_;

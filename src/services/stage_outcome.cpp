@@ -3,14 +3,14 @@
 namespace fenceline {
 namespace {
 
-StageOutcome at_gate(const PipelineSpec& spec, const ItemNow& item, const Settlement& settlement, WallTime now) {
+StageOutcome at_entry(const PipelineSpec& spec, const ItemNow& item, const Settlement& settlement, WallTime now) {
   const Outcome& outcome = settlement.outcome;
-  // A check that did not end is run again. At other gates, of an edited pipeline say, there is something to be said
-  // now, and perhaps nobody who would look again.
-  const bool check = spec.stages[position_of(spec, item.stage)->stage].gate.kind == GateKind::check;
+  // A check that did not end is run again. With other conditions, of an edited pipeline say, there is something to be
+  // said now, and perhaps nobody who would look again.
+  const bool check = spec.stages[position_of(spec, item.stage)->stage].entry.kind == EntryKind::check;
   if (check && outcome.kind == OutcomeKind::given_back)
     return {.step = {}, .result = {}, .error = {}, .plain = outcome};
-  std::optional<ItemStep> step = gate_looked_at(spec, item, settlement.fence, outcome.kind, outcome.error, now);
+  std::optional<ItemStep> step = entry_looked_at(spec, item, settlement.fence, outcome.kind, outcome.error, now);
   // Not yet: that costs nothing, however often.
   return {.step = std::move(step),
           .result = {},
@@ -59,7 +59,7 @@ StageOutcome stage_outcome(const PipelineSpec& spec, const Item& item, const Ite
   const Outcome& outcome = settlement.outcome;
   StageOutcome made{.step = {}, .result = outcome.result, .error = {}, .plain = outcome};
   const std::optional<Position> at = position_of(spec, now_item.stage);
-  if (at && at->at_gate) return at_gate(spec, now_item, settlement, now);
+  if (at && at->at_entry) return at_entry(spec, now_item, settlement, now);
   if (at && outcome.kind == OutcomeKind::failed) return failed(spec.stages[at->stage], item, now_item, settlement, now);
   if (outcome.kind != OutcomeKind::done) return made;
   if (!at) made.step = stranded(now_item, settlement.fence, now);

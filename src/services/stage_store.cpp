@@ -65,13 +65,24 @@ Error in_doubt(const Error& error) {
   return {Code::in_doubt, without_verdict(error.message)};
 }
 
+// Where an outcome led. Empty if that is not a stage of the pipeline.
+std::optional<ItemMoved> moved_to(const PipelineSpec& spec, const Settlement& settlement, const std::string& stage) {
+  const std::optional<Position> at = position_of(spec, stage);
+  if (!at) return std::nullopt;
+  const StageSpec& to = spec.stages[at->stage];
+  return ItemMoved{.id = settlement.id,
+                   .fence = settlement.fence,
+                   .to = to.name,
+                   .waits = at->at_entry ? std::string(to_string(to.entry.kind)) : ""};
+}
+
 void as_its_stage_says(const PipelineSpec& spec, const ItemNow& item, Job& job) {
   const std::optional<Position> at = position_of(spec, job.stage);
   if (!at) return;
   if (std::optional<std::string> input = input_of(spec, item)) job.payload = std::move(*input);
   const StageSpec& stage = spec.stages[at->stage];
   job.stage = stage.name;
-  if (at->at_gate) {
+  if (at->at_entry) {
     job.timeout = kCheckTimeout;
     return;
   }
@@ -81,8 +92,8 @@ void as_its_stage_says(const PipelineSpec& spec, const ItemNow& item, Job& job) 
 
 }  // namespace
 
-bool is_looked_after(const StageGate& gate, bool run_checks) {
-  return gate.kind == GateKind::check ? run_checks : gate.kind == GateKind::approval;
+bool is_looked_after(const StageEntry& entry, bool run_checks) {
+  return entry.kind == EntryKind::check ? run_checks : entry.kind == EntryKind::approval;
 }
 
 StageStore::StageStore(Runtime& runtime, Store& inner, StageStoreOptions options)
@@ -92,19 +103,19 @@ StageStore::StageStore(Runtime& runtime, Store& inner, StageStoreOptions options
       book_(std::make_shared<PipelineBook>(runtime, inner, options_.ns, options_.queues)),
       all_(std::make_shared<PipelineBook>(runtime, inner, options_.ns, std::vector<std::string>{})) {}
 
-StageStore::StageStore(const StageStore& like, StageGate gate)
+StageStore::StageStore(const StageStore& like, StageEntry entry)
     : ForwardingStore(like.inner_),
       runtime_(like.runtime_),
       options_(like.options_),
-      gate_(std::move(gate)),
+      entry_(std::move(entry)),
       book_(like.book_),
       all_(like.all_) {}
 
 Result<ClaimReply> StageStore::claim(const ClaimRequest& request) {
   const Result<Known> known = book_->recent();
   if (!known) return std::unexpected(known.error());
-  if (gate_ && std::ranges::none_of(request.queues, [&](const std::string& queue) {
-        return is_its_gate(**known, queue, request.stage);
+  if (entry_ && std::ranges::none_of(request.queues, [&](const std::string& queue) {
+        return is_its_entry(**known, queue, request.stage);
       }))
     return ClaimReply{};
   if (!has_pipeline(**known, request.queues)) return inner_.claim(request);
@@ -123,11 +134,11 @@ Result<ClaimReply> StageStore::claim(const ClaimRequest& request) {
   return reply;
 }
 
-bool StageStore::is_its_gate(const KnownPipelines& known, const std::string& queue, const std::string& stage) const {
+bool StageStore::is_its_entry(const KnownPipelines& known, const std::string& queue, const std::string& stage) const {
   const auto found = known.find(queue);
   if (found == known.end()) return false;
   const std::optional<Position> at = position_of(found->second.spec, stage);
-  return at && at->at_gate && found->second.spec.stages[at->stage].gate == gate_;
+  return at && at->at_entry && found->second.spec.stages[at->stage].entry == entry_;
 }
 
 // What was claimed by an older spec, and is no work of the worker that asked any more.
@@ -138,7 +149,7 @@ Result<void> StageStore::give_back_strays(const ClaimRequest& request, const Kno
     const auto found = known.find(job.queue);
     const bool stray = (found != known.end() && !found->second.readable()) ||
                        stored(known, job.queue, request.stage) != job.stage ||
-                       (gate_ && !is_its_gate(known, job.queue, job.stage));
+                       (entry_ && !is_its_entry(known, job.queue, job.stage));
     if (stray) back.settlements.push_back({job.id, job.fence, {.kind = OutcomeKind::given_back}});
     return stray;
   });
@@ -209,23 +220,27 @@ Result<SettleReply> StageStore::settle(const SettleRequest& request) {
   if (!has_pipeline(**known, options_.queues)) return inner_.settle(request);
   std::vector<Settlement> open = request.settlements;
   std::vector<Settlement> plain;
+  std::vector<ItemMoved> moved;
   for (int n = 0; !open.empty(); ++n) {
     if (n == kDecisions) return fail(Code::unavailable, "too many concurrent changes to these items; try again");
-    Result<std::vector<Settlement>> left = decide_and_send(request, **known, open, plain);
+    Result<std::vector<Settlement>> left = decide_and_send(request, **known, open, plain, moved);
     if (!left) return std::unexpected(left.error());
     open = std::move(*left);
   }
-  if (plain.empty()) return SettleReply{};
+  if (plain.empty()) return SettleReply{.refused = {}, .moved = std::move(moved)};
   SettleRequest rest = request;
   rest.settlements = std::move(plain);
-  return inner_.settle(rest);
+  Result<SettleReply> reply = inner_.settle(rest);
+  if (reply) reply->moved = std::move(moved);
+  return reply;
 }
 
 // Answers those that must be decided anew. What is to be settled as any job goes to `plain`, and so does what is over:
 // the store says how.
 Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest& request, const KnownPipelines& known,
                                                             const std::vector<Settlement>& settlements,
-                                                            std::vector<Settlement>& plain) {
+                                                            std::vector<Settlement>& plain,
+                                                            std::vector<ItemMoved>& moved) {
   std::set<JobId> ids;
   for (const Settlement& settlement : settlements) ids.insert(settlement.id);
   const Result<ItemsReply> read =
@@ -237,6 +252,7 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
                             .changes = {},
                             .act = kByWorker,
                             .timeout = request.timeout};
+  std::vector<ItemMoved> on_success;
   for (const Settlement& settlement : settlements) {
     const auto item = std::ranges::find(read->items, settlement.id, [](const Item& one) { return one.job.id; });
     const auto pipeline = item == read->items.end() ? known.end() : known.find(item->job.queue);
@@ -249,6 +265,7 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
     const bool ours = item->job.state == JobState::running && item->job.fence == settlement.fence;
     if (!ours) {
       if (!readable || now_item->record.moved_under != settlement.fence) plain.push_back(settlement);
+      else if (auto to = moved_to(pipeline->second.spec, settlement, item->job.stage)) moved.push_back(std::move(*to));
       continue;
     }
     if (!readable) {  // where it leads is for a worker of that version to say
@@ -256,8 +273,8 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
       continue;
     }
     Settlement said = settlement;
-    if (gate_ && !is_its_gate(known, item->job.queue, item->job.stage))
-      said.outcome = {.kind = OutcomeKind::given_back};  // of a gate that is no more
+    if (entry_ && !is_its_entry(known, item->job.queue, item->job.stage))
+      said.outcome = {.kind = OutcomeKind::given_back};  // of a condition that was removed
     StageOutcome made = stage_outcome(pipeline->second.spec, *item, *now_item, said, read->now);
     if (!made.step) {
       plain.push_back({settlement.id, settlement.fence, std::move(made.plain)});
@@ -267,6 +284,9 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
     one.fence = settlement.fence;
     one.place->result = std::move(made.result);
     one.place->error = std::move(made.error);
+    if (one.place->stage != item->job.stage) {
+      if (auto to = moved_to(pipeline->second.spec, settlement, one.place->stage)) on_success.push_back(std::move(*to));
+    }
     change.changes.push_back(std::move(one));
   }
   std::vector<Settlement> again;
@@ -278,26 +298,28 @@ Result<std::vector<Settlement>> StageStore::decide_and_send(const SettleRequest&
     std::ranges::copy_if(settlements, std::back_inserter(again), [&](const Settlement& settlement) {
       return settlement.id == refused.id && settlement.fence == one->fence;
     });
+    std::erase_if(on_success, [&](const ItemMoved& item) { return item.id == refused.id; });
   }
+  std::ranges::move(on_success, std::back_inserter(moved));
   return again;
 }
 
 Result<BacklogReply> StageStore::backlog(const BacklogRequest& request) {
   const Result<Known> known = book_->recent();
   if (!known) return std::unexpected(known.error());
-  // Gates first: what one lets in meanwhile is seen at its stage.
+  // Entry conditions first: what one lets in meanwhile is seen at its stage.
   BacklogReply all;
   for (const std::string& queue : request.queues) {
     const auto found = (*known)->find(queue);
     if (found == (*known)->end()) continue;
     const std::optional<std::size_t> stage = found->second.spec.find(request.stage);  // none, if it is not readable
     if (!stage || *stage == 0) continue;
-    const Result<BacklogReply> gate = inner_.backlog({.ns = request.ns,
-                                                      .queues = {queue},
-                                                      .stage = stored_gate(found->second.spec, *stage),
-                                                      .timeout = request.timeout});
-    if (!gate) return gate;
-    add(all, *gate, is_looked_after(found->second.spec.stages[*stage].gate, options_.run_checks));
+    const Result<BacklogReply> entry = inner_.backlog({.ns = request.ns,
+                                                       .queues = {queue},
+                                                       .stage = stored_entry(found->second.spec, *stage),
+                                                       .timeout = request.timeout});
+    if (!entry) return entry;
+    add(all, *entry, is_looked_after(found->second.spec.stages[*stage].entry, options_.run_checks));
   }
   for (const Served& served : groups_of(**known, request.queues, request.stage)) {
     const Result<BacklogReply> reply =

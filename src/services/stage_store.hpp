@@ -1,7 +1,7 @@
 // A store as a worker of a pipeline sees it. What a worker says of an item of its stage is looked at by the rules of
 // the pipeline: `done` moves the item on and ends the delivery in one step of the store (P2), to the next stage or its
-// gate (P1); failures count by the stage; what a person holds is not handed out. Jobs of queues without a pipeline pass
-// through untouched, and so does all else.
+// entry condition (P1); failures count by the stage; what a person holds is not handed out. Jobs of queues without a
+// pipeline pass through untouched, and so does all else.
 //
 // Stages are named as people name them: the first one of a pipeline too, also where jobs are enqueued or fired by a
 // schedule. A pipeline that is applied while the worker runs is known within two seconds; an edit with the next claim
@@ -22,19 +22,19 @@ namespace fenceline {
 struct StageStoreOptions {
   std::string ns = "default";
   std::vector<std::string> queues;  // of its worker
-  bool run_checks = false;          // its process runs the check commands of gates: a drain waits for them
+  bool run_checks = false;          // its process runs the check commands: a drain waits for them
 };
 
-// Whether workers of its pipeline look after such a gate; check commands are run only by those that are told to.
-bool is_looked_after(const StageGate& gate, bool run_checks);
+// Whether workers of its pipeline look after such a condition; check commands are run only by those that are told to.
+bool is_looked_after(const StageEntry& entry, bool run_checks);
 
 class StageStore final : public ForwardingStore {
  public:
   // All references must outlive it.
   StageStore(Runtime& runtime, Store& inner, StageStoreOptions options);
-  // For a worker that looks after one gate, as it is now: once it is edited nothing is handed out any more, and what
-  // the worker says then of items there means nothing (P1).
-  StageStore(const StageStore& like, StageGate gate);
+  // For a worker that looks after one condition, as it is now: once it is edited nothing is handed out any more, and
+  // what the worker says then of items there means nothing (P1).
+  StageStore(const StageStore& like, StageEntry entry);
 
   // The pipelines of its queues, as they were two seconds ago at most.
   Result<std::shared_ptr<const KnownPipelines>> known() { return book_->recent(); }
@@ -46,7 +46,7 @@ class StageStore final : public ForwardingStore {
   Result<ClaimReply> claim(const ClaimRequest& request) override;
   // A repeat of what moved an item is accepted, unless another delivery has moved it since.
   Result<SettleReply> settle(const SettleRequest& request) override;
-  // Of a stage with a gate that is worked here: of both.
+  // Of a stage whose condition is looked after here: of both.
   Result<BacklogReply> backlog(const BacklogRequest& request) override;
   // Errors besides: those of stage_of_new_job().
   Result<EnqueueReply> enqueue(const EnqueueRequest& request) override;
@@ -62,18 +62,18 @@ class StageStore final : public ForwardingStore {
   using Known = std::shared_ptr<const KnownPipelines>;
 
   Result<void> give_back_strays(const ClaimRequest& request, const KnownPipelines& known, ClaimReply& reply);
-  bool is_its_gate(const KnownPipelines& known, const std::string& queue, const std::string& stage) const;
+  bool is_its_entry(const KnownPipelines& known, const std::string& queue, const std::string& stage) const;
   Result<void> as_stored(NewJob& job);
   Result<void> keep_what_may_run(const ClaimRequest& request, const KnownPipelines& known, ClaimReply& reply);
   Result<std::vector<Settlement>> decide_and_send(const SettleRequest& request, const KnownPipelines& known,
                                                   const std::vector<Settlement>& settlements,
-                                                  std::vector<Settlement>& plain);
+                                                  std::vector<Settlement>& plain, std::vector<ItemMoved>& moved);
 
   Runtime& runtime_;
   const StageStoreOptions options_;
-  const std::optional<StageGate> gate_;  // that its worker looks after
-  std::shared_ptr<PipelineBook> book_;   // of its queues
-  std::shared_ptr<PipelineBook> all_;    // of the namespace
+  const std::optional<StageEntry> entry_;  // that its worker looks after
+  std::shared_ptr<PipelineBook> book_;     // of its queues
+  std::shared_ptr<PipelineBook> all_;      // of the namespace
 };
 
 }  // namespace fenceline

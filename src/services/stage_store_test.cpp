@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 using StageStoreTest = PipelineOnMemory;
 
-TEST_F(StageStoreTest, P1_AnItemPassesItsStagesInOrderAndItsGates) {
+TEST_F(StageStoreTest, P1_AnItemPassesItsStagesInOrderAndItsEntries) {
   const JobId id = enqueue();
   EXPECT_TRUE(claim("review").empty());
   work("ready");
@@ -30,10 +30,32 @@ TEST_F(StageStoreTest, P1_AnItemPassesItsStagesInOrderAndItsGates) {
   EXPECT_TRUE(settle(last.front(), {.result = "out"}).refused.empty());
   EXPECT_EQ(job(id).state, JobState::done);
   EXPECT_EQ(job(id).result, "out");
-  EXPECT_EQ(trail(), (std::vector<std::string>{
-                         "item_advanced ready -> review by worker", "item_advanced review -> gate of publish by worker",
-                         "item_approved publish, 1 of 1 by ana", "item_advanced publish -> gate of announce by worker",
-                         "item_advanced gate of announce -> announce by worker"}));
+  EXPECT_EQ(trail(),
+            (std::vector<std::string>{
+                "item_advanced ready -> review by worker", "item_advanced review -> entry of publish by worker",
+                "item_approved publish, 1 of 1 by ana", "item_advanced publish -> entry of announce by worker",
+                "item_advanced entry of announce -> announce by worker"}));
+}
+
+TEST_F(StageStoreTest, ASettlementSaysWhereItsItemWentAlsoWhenItIsSentAgain) {
+  const JobId id = enqueue();
+  const auto moves = [&](const Job& delivery) {
+    std::vector<std::string> out;
+    for (const ItemMoved& one : settle(delivery).moved) {
+      EXPECT_EQ(one.id, id);
+      EXPECT_EQ(one.fence, delivery.fence);
+      out.push_back(one.to + " " + one.waits);
+    }
+    return out;
+  };
+  const Job first = claim("ready").at(0);
+  EXPECT_EQ(moves(first), std::vector<std::string>{"review "});
+  EXPECT_EQ(moves(first), std::vector<std::string>{"review "}) << "the reply was lost";
+  EXPECT_EQ(moves(claim("review").at(0)), std::vector<std::string>{"publish approval"});
+  must(acts.approve(id, {}, ana));
+  EXPECT_EQ(moves(claim("publish").at(0)), std::vector<std::string>{"announce check"});
+  work("gate:announce");
+  EXPECT_EQ(moves(claim("announce").at(0)), std::vector<std::string>{}) << "it is done";
 }
 
 TEST_F(StageStoreTest, AJobIsHandedOutAsItsStageSays) {
@@ -269,7 +291,7 @@ TEST_F(StageStoreTest, AnEditIsInForceForTheNextOutcome) {
   const JobId id = enqueue();
   const Job held = claim("ready").at(0);
   PipelineSpec spec = docs_pipeline();
-  spec.stages[1].gate = {.kind = GateKind::approval};
+  spec.stages[1].entry = {.kind = EntryKind::approval};
   apply(spec);
   settle(held);
   EXPECT_EQ(job(id).stage, "gate:review");
@@ -359,7 +381,7 @@ TEST_F(StageStoreTest, TheTimeForAnApprovalIsOverWhenSomebodyLooks) {
   work("gate:publish");
   EXPECT_EQ(job(id).stage, "review");
   EXPECT_EQ(record(id).returns, 1);
-  EXPECT_EQ(trail().back(), "item_expired gate of publish -> review by worker");
+  EXPECT_EQ(trail().back(), "item_expired entry of publish -> review by worker");
 }
 
 TEST_F(StageStoreTest, ACheckThatSaysNothingIsAskedAgainAtNoCost) {
@@ -378,11 +400,11 @@ TEST_F(StageStoreTest, ACheckThatSaysNothingIsAskedAgainAtNoCost) {
   EXPECT_EQ(job(id).failures, 0);
   EXPECT_EQ(job(id).state, JobState::ready);
   settle(claim("gate:announce").at(0), {.kind = OutcomeKind::dead, .error = "links are broken"});
-  EXPECT_EQ(job(id).stage, "gate:publish") << "sent back, through the gate of the stage before";
+  EXPECT_EQ(job(id).stage, "gate:publish") << "sent back, to the entry condition of the stage before";
   EXPECT_EQ(record(id).returned->word.reason, "links are broken");
 }
 
-TEST_F(StageStoreTest, ADrainWaitsForTheGateOfItsStageIfItIsWorkedHere) {
+TEST_F(StageStoreTest, ADrainWaitsForTheEntryOfItsStageIfItIsWorkedHere) {
   const JobId id = enqueue();
   work("ready");
   work("review");
@@ -394,12 +416,12 @@ TEST_F(StageStoreTest, ADrainWaitsForTheGateOfItsStageIfItIsWorkedHere) {
   EXPECT_TRUE(must(checking.backlog(request)).claimable);
 }
 
-TEST_F(StageStoreTest, ADrainDoesNotWaitForAGateThatNobodyLooksAfter) {
+TEST_F(StageStoreTest, ADrainDoesNotWaitForAnEntryThatNobodyLooksAfter) {
   const JobId id = enqueue();
   work("ready");
   work("review");
   PipelineSpec open = docs_pipeline();
-  open.stages[2].gate = {};
+  open.stages[2].entry = {};
   must(memory.put_pipeline({.ns = "default",
                             .name = "docs",
                             .spec = pipeline_text(open),
@@ -411,16 +433,16 @@ TEST_F(StageStoreTest, ADrainDoesNotWaitForAGateThatNobodyLooksAfter) {
   EXPECT_EQ(job(id).stage, "publish");
 }
 
-TEST_F(StageStoreTest, J8_WhatIsRetriedAtAGateThatWaitsForPeopleWaitsAgain) {
+TEST_F(StageStoreTest, J8_WhatIsRetriedAtAnEntryThatWaitsForPeopleWaitsAgain) {
   PipelineSpec spec = docs_pipeline();
-  spec.stages[2].gate = {.kind = GateKind::approval};
+  spec.stages[2].entry = {.kind = EntryKind::approval};
   apply(spec);
   const JobId id = enqueue();
   work("ready");
   work("review");
   must(memory.cancel({.ns = "default", .ids = {id}, .request = "c", .only = {}, .act = ana}));
   must(memory.retry({.ns = "default", .ids = {id}, .request = "r", .only = {}, .act = ana}));
-  ASSERT_TRUE(is_looked_after(spec.stages[2].gate, false));
+  ASSERT_TRUE(is_looked_after(spec.stages[2].entry, false));
   EXPECT_TRUE(must(stages.backlog({.ns = "default", .queues = {"docs"}, .stage = "publish"})).claimable);
   settle(claim("gate:publish").at(0), {.kind = OutcomeKind::later});
   EXPECT_EQ(job(id).state, JobState::waiting);

@@ -48,9 +48,9 @@ Result<KnownPipelines> fit_to_stage(Runtime& runtime, Store& store, WorkerOption
 Result<WorkReport> work_stages(Runtime& runtime, Log log, Store& store, Handler& handler, const WorkerOptions& options,
                                MakeCheck make_check, std::stop_token stop) {
   StageStore stages(runtime, store, {.ns = options.ns, .queues = options.queues, .run_checks = make_check != nullptr});
-  GateKeeper gates(runtime, log, stages, options, std::move(make_check));
+  EntryKeeper keeper(runtime, log, stages, options, std::move(make_check));
   JobWorker worker(runtime, log, stages, handler, options);
-  Task keeping = runtime.spawn("gates", [&](std::stop_token over) { gates.keep(std::move(over)); });
+  Task keeping = runtime.spawn("entries", [&](std::stop_token over) { keeper.keep(std::move(over)); });
   Result<WorkReport> report = worker.run(std::move(stop));
   keeping.request_stop();
   keeping.join();

@@ -1,5 +1,5 @@
 // A worker of queues that may have pipelines, as the program and the library start it: its store moves items through
-// their stages, and their gates are looked after beside it.
+// their stages, and their entry conditions are looked after beside it.
 #pragma once
 
 #include <stop_token>
@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "handler/handler.hpp"
 #include "runtime/runtime.hpp"
-#include "services/gate_keeper.hpp"
+#include "services/entry_keeper.hpp"
 #include "services/pipeline_book.hpp"
 #include "services/worker.hpp"
 #include "store/store.hpp"
@@ -27,7 +27,7 @@ struct SaidOfWorker {
 Result<KnownPipelines> fit_to_stage(Runtime& runtime, Store& store, WorkerOptions& options, const SaidOfWorker& said,
                                     std::stop_token stop);
 
-// JobWorker::run, with all that pipelines need. Without `make_check` the check commands of gates are left to others.
+// JobWorker::run, with all that pipelines need. Without `make_check` check commands are left to others.
 Result<WorkReport> work_stages(Runtime& runtime, Log log, Store& store, Handler& handler, const WorkerOptions& options,
                                MakeCheck make_check, std::stop_token stop);
 

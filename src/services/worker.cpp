@@ -109,11 +109,13 @@ Result<WorkReport> JobWorker::run(std::stop_token asked_to_stop) {
   if (const Result<void> reported = registration.report(); !reported) return std::unexpected(reported.error());
   std::string queues;
   for (const std::string& queue : options_.queues) queues += (queues.empty() ? "" : " ") + queue;
-  log_.info("worker_started", {{"owner", owner_},
-                               {"pid", options_.pid},
-                               {"store", store_.profile().url},
-                               {"queues", queues},
-                               {"concurrency", options_.concurrency}});
+  std::vector<LogField> started{{"owner", owner_},
+                                {"pid", options_.pid},
+                                {"store", store_.profile().url},
+                                {"queues", queues},
+                                {"concurrency", options_.concurrency}};
+  if (!options_.stage.empty()) started.emplace_back("stage", options_.stage);
+  log_.info("worker_started", std::move(started));
 
   // Tasks go before what they use.
   Task reporting = runtime_.spawn("report", [&](std::stop_token s) { registration.keep_reporting(std::move(s)); });

@@ -133,8 +133,17 @@ struct SettleRequest {
   Duration timeout = kCallTimeout;
 };
 
+// An item of a pipeline whose accepted outcome led to another stage.
+struct ItemMoved {
+  JobId id{};
+  Fence fence = 0;
+  std::string to;     // the stage, as people name it
+  std::string waits;  // "approval" or "check" if it waits to be let in
+};
+
 struct SettleReply {
-  std::vector<Refusal> refused;  // the others were accepted, now or before
+  std::vector<Refusal> refused;       // the others were accepted, now or before
+  std::vector<ItemMoved> moved = {};  // filled in by StageStore only
 };
 
 struct GiveBackRequest {

@@ -21,7 +21,7 @@ inline Protocol a_protocol() {
   protocol.pipeline.name = "docs";
   protocol.pipeline.stages = {{.name = "ready"},
                               {.name = "review"},
-                              {.name = "publish", .gate = {.kind = GateKind::approval, .count = 1, .by = {"ana"}}}};
+                              {.name = "publish", .entry = {.kind = EntryKind::approval, .count = 1, .by = {"ana"}}}};
   protocol.signing = {"key", "model:a/b"};
   protocol.workers = {kRobots.id};
   protocol.people = {kAna.id};

@@ -186,30 +186,30 @@ class Reading {
     }
   }
 
-  // Back is to an earlier stage, and from a gate by those who may let it in.
+  // Back is to an earlier stage, and from the wait for an approval by those who may let it in.
   bool may_order(const Command& command, const Account& by) const {
     const PipelineSpec& spec = protocol_.pipeline;
     const std::optional<Position> from = find_place(spec, ledger_.place);
     const std::optional<Position> to = find_place(spec, command.stage);
     if (!command.stage.empty() && !to) return false;
     if (command.kind == CommandKind::move) return may_move_to(spec, ledger_.place, command.stage);
-    if (!from || (to && (to->at_gate || to->stage >= from->stage))) return false;
-    return !from->at_gate || spec.stages[from->stage].gate.kind != GateKind::approval ||
-           is_named(spec.stages[from->stage].gate, by);
+    if (!from || (to && (to->at_entry || to->stage >= from->stage))) return false;
+    return !from->at_entry || spec.stages[from->stage].entry.kind != EntryKind::approval ||
+           is_named(spec.stages[from->stage].entry, by);
   }
 
-  static bool is_named(const StageGate& gate, const Account& by) {
-    return gate.by.empty() || std::ranges::find(gate.by, by.id) != gate.by.end() ||
-           std::ranges::find(gate.by, by.name) != gate.by.end();
+  static bool is_named(const StageEntry& entry, const Account& by) {
+    return entry.by.empty() || std::ranges::find(entry.by, by.id) != entry.by.end() ||
+           std::ranges::find(entry.by, by.name) != entry.by.end();
   }
 
   bool may_approve(const Command& command, const Account& by) const {
-    if (!ledger_.place.starts_with(kGatePrefix)) return false;
-    const std::string_view stage = std::string_view(ledger_.place).substr(kGatePrefix.size());
+    if (!ledger_.place.starts_with(kEntryPrefix)) return false;
+    const std::string_view stage = std::string_view(ledger_.place).substr(kEntryPrefix.size());
     if (!command.stage.empty() && command.stage != stage) return false;
     const std::optional<std::size_t> index = protocol_.pipeline.find(stage);
     if (!index) return false;
-    return is_named(protocol_.pipeline.stages[*index].gate, by) &&
+    return is_named(protocol_.pipeline.stages[*index].entry, by) &&
            std::ranges::none_of(ledger_.approvals, [&](const Said& said) { return said.by.id == by.id; });
   }
 

@@ -50,7 +50,7 @@ struct Ledger {
   std::optional<WallTime> contested;   // since when; left to people until one of them moves it
   std::string contested_why;
   bool held = false;            // by a trusted person's word
-  std::vector<Said> approvals;  // of this gate and generation, each person's first
+  std::vector<Said> approvals;  // of this generation, each person's first
   std::optional<Said>
       order;  // the first /move or /reject of a trusted person in this generation, or /release of what is contested
   std::vector<std::string> visited;            // places that records have put it to

@@ -262,7 +262,7 @@ TEST(Ledger, P1_ApprovalsAreThoseOfTrustedPeopleForThisGateAndGeneration) {
   backlog.record(MarkerKind::advanced, "gate:publish");
   EXPECT_TRUE(backlog.ledger().approvals.empty());
   backlog.protocol.people.push_back(kRobots.id);  // whatever the settings say
-  backlog.protocol.pipeline.stages.back().gate.by.clear();
+  backlog.protocol.pipeline.stages.back().entry.by.clear();
   backlog.say(kRobots, "/approve");
   EXPECT_TRUE(backlog.ledger().approvals.empty());
 }

@@ -23,7 +23,7 @@ namespace fenceline::tracker {
 enum class MarkerKind {
   claim,  // the only one that is edited (by its renewals) and erased (withdrawn)
   // Records: posted, never edited. `claim` names the one that they end.
-  advanced,   // the work of `stage` is accepted, or its gate is open; the item is at `to` (P1)
+  advanced,   // the work of `stage` is accepted, or it is let in; the item is at `to` (P1)
   returned,   // back to the earlier stage `to`
   failed,     // an attempt used up: again after `again`
   released,   // given up at no cost: again after `again`
@@ -39,8 +39,8 @@ inline constexpr std::size_t kOverMax = 40;        // dead claims that a marker 
 inline constexpr std::string_view kDone = "done";  // in `to`: all stages are behind it
 inline constexpr std::string_view kDead = "dead";  // in `to`: left to people after too many failures
 inline constexpr std::string_view kOutputMissing =
-    "output_missing";                                     // in `why`: what the stage before handed on is gone
-inline constexpr std::string_view kGatePrefix = "gate:";  // `gate:S`: it waits to be let into S
+    "output_missing";                                      // in `why`: what the stage before handed on is gone
+inline constexpr std::string_view kEntryPrefix = "gate:";  // `gate:S`: it waits to be let into S
 
 struct Marker {
   MarkerKind kind = MarkerKind::claim;

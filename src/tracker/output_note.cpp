@@ -95,7 +95,7 @@ std::string output_reference(const Comment& note) { return note.id + ":" + sha25
 std::optional<HandedOn> handed_on(const Protocol& protocol, const std::vector<Comment>& comments,
                                   const Ledger& ledger) {
   const std::optional<Position> at = find_place(protocol.pipeline, ledger.place);
-  if (!at || at->at_gate || at->stage == 0 || protocol.pipeline.stages[at->stage].input != StageInput::previous)
+  if (!at || at->at_entry || at->stage == 0 || protocol.pipeline.stages[at->stage].input != StageInput::previous)
     return HandedOn{};
   const auto reference = ledger.outputs.find(protocol.pipeline.stages[at->stage - 1].name);
   if (reference == ledger.outputs.end()) return HandedOn{.takes_output = true};

@@ -45,7 +45,7 @@ void Protocol::spell(std::vector<std::string>& labels) const {
                                 label_of(kDead)};
   for (const StageSpec& stage : pipeline.stages) {
     ours.push_back(label_of(stage.name));
-    ours.push_back(label_of(std::string(kGatePrefix) + stage.name));
+    ours.push_back(label_of(std::string(kEntryPrefix) + stage.name));
   }
   for (std::string& label : labels) {
     const auto known =
@@ -66,27 +66,27 @@ void Protocol::spell(Item& item) const {
 }
 
 std::optional<Position> find_place(const PipelineSpec& spec, std::string_view place) {
-  const bool gate = place.starts_with(kGatePrefix);
-  const std::optional<std::size_t> stage = spec.find(gate ? place.substr(kGatePrefix.size()) : place);
-  if (!stage || (gate && spec.stages[*stage].gate.kind == GateKind::automatic)) return std::nullopt;
-  return Position{*stage, gate};
+  const bool entry = place.starts_with(kEntryPrefix);
+  const std::optional<std::size_t> stage = spec.find(entry ? place.substr(kEntryPrefix.size()) : place);
+  if (!stage || (entry && spec.stages[*stage].entry.kind == EntryKind::automatic)) return std::nullopt;
+  return Position{*stage, entry};
 }
 
 std::string place_name(const PipelineSpec& spec, Position position) {
-  return (position.at_gate ? std::string(kGatePrefix) : std::string()) + spec.stages[position.stage].name;
+  return (position.at_entry ? std::string(kEntryPrefix) : std::string()) + spec.stages[position.stage].name;
 }
 
 std::string place_after(const PipelineSpec& spec, std::string_view place) {
   const std::optional<Position> at = find_place(spec, place);
   if (!at) return {};
-  if (at->at_gate) return spec.stages[at->stage].name;
+  if (at->at_entry) return spec.stages[at->stage].name;
   if (at->stage + 1 == spec.stages.size()) return std::string(kDone);
-  return place_name(spec, {at->stage + 1, spec.stages[at->stage + 1].gate.kind != GateKind::automatic});
+  return place_name(spec, {at->stage + 1, spec.stages[at->stage + 1].entry.kind != EntryKind::automatic});
 }
 
 std::string place_to_enter(const PipelineSpec& spec, std::string_view place) {
   const std::optional<Position> at = find_place(spec, place);
-  return at ? place_name(spec, {at->stage, spec.stages[at->stage].gate.kind != GateKind::automatic})
+  return at ? place_name(spec, {at->stage, spec.stages[at->stage].entry.kind != EntryKind::automatic})
             : std::string(place);
 }
 
@@ -108,7 +108,7 @@ Result<void> check_labels(const Protocol& protocol) {
   std::vector<std::string> taken{std::string(kContestedLabel), std::string(kHoldLabel), protocol.label_of(kDead)};
   for (const StageSpec& stage : protocol.pipeline.stages) {
     taken.push_back(protocol.label_of(stage.name));
-    taken.push_back(protocol.label_of(std::string(kGatePrefix) + stage.name));
+    taken.push_back(protocol.label_of(std::string(kEntryPrefix) + stage.name));
   }
   for (const std::string& label : {protocol.claimed, protocol.label_of(kProcessing)}) {
     const auto same =
@@ -137,7 +137,7 @@ Result<void> check_protocol(const Protocol& protocol) {
       if (stage.name == taken)
         return fail(Code::invalid, "stage name " + stage.name + " is reserved on issue trackers; rename the stage");
     }
-    if (stage.gate.kind == GateKind::approval && protocol.people.empty()) {
+    if (stage.entry.kind == EntryKind::approval && protocol.people.empty()) {
       return fail(Code::refused, "stage " + stage.name +
                                      " needs an approval, but the pipeline's file names no people who may approve; add "
                                      "their account ids: [tracker] people = [\"ID\"]");

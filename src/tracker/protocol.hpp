@@ -62,12 +62,12 @@ struct Protocol {
   void spell(Item& item) const;
 };
 
-// Where an item is after work at `place` was accepted, or its gate was passed: a stage, `gate:S`, or `done`. Automatic
-// gates are passed at once.
+// Where an item is after work at `place` was accepted, or it was let in: a stage, `gate:S`, or `done`. Automatic
+// conditions are passed at once.
 std::string place_after(const PipelineSpec& spec, std::string_view place);
 // Of a stage: the one before; of `gate:S`: the stage before S; the first one stays.
 std::string place_before(const PipelineSpec& spec, std::string_view place);
-// Where somebody who wants an item at `place` gets it: before its gate, if it has one.
+// Where somebody who wants an item at `place` gets it: to the wait for its entry condition, if it has one.
 std::string place_to_enter(const PipelineSpec& spec, std::string_view place);
 // Whether a person may move an item from there; from a place that is not in the pipeline any more: anywhere.
 bool may_move_to(const PipelineSpec& spec, std::string_view from, std::string_view to);

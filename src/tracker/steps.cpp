@@ -59,7 +59,7 @@ class Deciding {
     if (!protocol_.has_place(ledger_.place))
       return ledger_.place == kDead ? tidied("dead") : contest_step(ledger_, "unknown_stage");
     if (ledger_.held || contains(state_.labels, kHoldLabel)) return tidied("on_hold");
-    if (const std::optional<Step> step = gate()) return *step;
+    if (const std::optional<Step> step = entry()) return *step;
     if (ledger_.not_before && *ledger_.not_before > now_) return tidied("waits", ledger_.not_before);
     if (static_cast<int>(ledger_.dead.size()) >= kLossesMax) return contest_step(ledger_, "losses");
     if (!contains(self_.places, ledger_.place)) return tidied("not_ours");
@@ -208,7 +208,7 @@ class Deciding {
     return step;
   }
 
-  // A move by a trusted person: no further than to the gate (P1).
+  // A move by a trusted person: no further than to the entry condition (P1).
   Step command(const std::string& place, const Account& by) const {
     return command_to(place == ledger_.place ? place : place_to_enter(protocol_.pipeline, place), by);
   }
@@ -269,21 +269,21 @@ class Deciding {
     return step;
   }
 
-  std::optional<Step> gate() const {
+  std::optional<Step> entry() const {
     const std::optional<Position> at = find_place(protocol_.pipeline, ledger_.place);
-    if (!at->at_gate) return std::nullopt;
+    if (!at->at_entry) return std::nullopt;
     const StageSpec& stage = protocol_.pipeline.stages[at->stage];
-    if (stage.gate.kind != GateKind::approval) return std::nullopt;
-    const std::optional<WallTime> until = stage.gate.within > Duration{0} && ledger_.since != WallTime{}
-                                              ? std::optional(ledger_.since + stage.gate.within)
+    if (stage.entry.kind != EntryKind::approval) return std::nullopt;
+    const std::optional<WallTime> until = stage.entry.within > Duration{0} && ledger_.since != WallTime{}
+                                              ? std::optional(ledger_.since + stage.entry.within)
                                               : std::nullopt;
-    const bool in_time_only = until && stage.gate.then != GateEnd::hold;
+    const bool in_time_only = until && stage.entry.then != EntryEnd::hold;
     const auto count =
         std::ranges::count_if(ledger_.approvals, [&](const Said& said) { return !in_time_only || said.at < *until; });
-    if (count >= stage.gate.count)
+    if (count >= stage.entry.count)
       return write_record(record_of(MarkerKind::advanced, ledger_, stage.name, "approved"), "approved");
-    if (!until || now_ < *until || stage.gate.then == GateEnd::hold) return tidied("waits_for_approval", until);
-    if (stage.gate.then == GateEnd::approve)
+    if (!until || now_ < *until || stage.entry.then == EntryEnd::hold) return tidied("waits_for_approval", until);
+    if (stage.entry.then == EntryEnd::approve)
       return write_record(record_of(MarkerKind::advanced, ledger_, stage.name, "overdue"), "overdue");
     return send_back(protocol_, ledger_, place_before(protocol_.pipeline, ledger_.place), "overdue", {});
   }
@@ -412,9 +412,9 @@ Step mirror_step(const Protocol& protocol, const ItemState& state, const Ledger&
 Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& claim, OutcomeKind outcome) {
   const std::optional<Position> at = find_place(protocol.pipeline, ledger.place);
   const StageSpec* stage = at ? &protocol.pipeline.stages[at->stage] : nullptr;
-  const bool gate = at && at->at_gate;
+  const bool entry = at && at->at_entry;
   // Each look is a comment for everybody who follows the item.
-  const Duration check_every = gate ? std::max(stage->gate.every, protocol.ttl_of(ledger.place)) : Duration{0};
+  const Duration check_every = entry ? std::max(stage->entry.every, protocol.ttl_of(ledger.place)) : Duration{0};
   Step step{.kind = StepKind::record};
   const auto ended = [&](MarkerKind kind, std::string to, std::string why, Duration again = Duration{0}) {
     step.marker = record_of(kind, ledger, std::move(to), why);
@@ -424,7 +424,7 @@ Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& c
     step.reason = std::move(why);
     return step;
   };
-  if (gate && outcome == OutcomeKind::dead) {
+  if (entry && outcome == OutcomeKind::dead) {
     step = send_back(protocol, ledger, place_before(protocol.pipeline, ledger.place), "rejected", {});
     step.marker.claim = claim.id;
     return step;
@@ -433,7 +433,7 @@ Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& c
     case OutcomeKind::done: return ended(MarkerKind::advanced, place_after(protocol.pipeline, ledger.place), "done");
     case OutcomeKind::dead: return ended(MarkerKind::failed, std::string(kDead), "dead");
     case OutcomeKind::failed: {
-      if (gate) return ended(MarkerKind::released, {}, "check", check_every);
+      if (entry) return ended(MarkerKind::released, {}, "check", check_every);
       const int attempts = stage && stage->attempts > 0 ? stage->attempts : kAttemptsMaxDefault;
       if (ledger.failures + 1 >= attempts) return ended(MarkerKind::failed, std::string(kDead), "attempts");
       const Duration again =
@@ -441,7 +441,7 @@ Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& c
                    Duration{std::chrono::hours{1}});
       return ended(MarkerKind::failed, {}, "failed", again);
     }
-    case OutcomeKind::later: return ended(MarkerKind::released, {}, "later", gate ? check_every : kAgainDefault);
+    case OutcomeKind::later: return ended(MarkerKind::released, {}, "later", entry ? check_every : kAgainDefault);
     case OutcomeKind::given_back: break;
   }
   if (claim.marker.over.empty()) return {.kind = StepKind::erase, .reason = "given_back", .comment = claim.id};
@@ -451,7 +451,7 @@ Step outcome_step(const Protocol& protocol, const Ledger& ledger, const Claim& c
 std::optional<Step> back_step(const Protocol& protocol, const Ledger& ledger, const Claim& claim, std::string_view to) {
   const std::optional<Position> at = find_place(protocol.pipeline, ledger.place);
   const std::optional<Position> there = find_place(protocol.pipeline, to);
-  if (!at || at->at_gate || !there || there->at_gate || there->stage >= at->stage) return std::nullopt;
+  if (!at || at->at_entry || !there || there->at_entry || there->stage >= at->stage) return std::nullopt;
   Step step = send_back(protocol, ledger, place_to_enter(protocol.pipeline, to), "sent_back", {});
   step.marker.claim = claim.id;
   return step;

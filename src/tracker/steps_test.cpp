@@ -134,11 +134,11 @@ TEST(Steps, ALabelOfOursWithoutItsRecordIsLeftToPeople) {
   EXPECT_EQ(backlog.next().marker.why, "record_missing");
 }
 
-TEST(Steps, P1_AGateOpensByItsApprovalsOrDoesWhatItsEndSays) {
+TEST(Steps, P1_AnEntryOpensByItsApprovalsOrDoesWhatItsEndSays) {
   Backlog backlog;
-  StageGate& gate = backlog.protocol.pipeline.stages.back().gate;
-  gate.within = 48h;
-  gate.then = GateEnd::reject;
+  StageEntry& entry = backlog.protocol.pipeline.stages.back().entry;
+  entry.within = 48h;
+  entry.then = EntryEnd::reject;
   backlog.record(MarkerKind::advanced, "review");
   backlog.record(MarkerKind::advanced, "gate:publish");
   backlog.item.state->labels = {"stage:gate:publish"};
@@ -153,15 +153,15 @@ TEST(Steps, P1_AGateOpensByItsApprovalsOrDoesWhatItsEndSays) {
   EXPECT_EQ(backlog.next().marker.to, "review");
   backlog.say(kAna, "/approve");  // too late
   EXPECT_EQ(backlog.next().marker.kind, MarkerKind::returned);
-  gate.then = GateEnd::hold;
+  entry.then = EntryEnd::hold;
   EXPECT_EQ(backlog.next().marker.to, "publish");  // it waited on
-  gate.then = GateEnd::approve;
+  entry.then = EntryEnd::approve;
   EXPECT_EQ(backlog.next().marker.to, "publish");
 }
 
-TEST(Steps, P1_NoWordAndNoMoveLeadsPastAGate) {
+TEST(Steps, P1_NoWordAndNoMoveLeadsPastAnEntry) {
   Backlog backlog;
-  backlog.protocol.people.push_back(kEve.id);  // trusted, and not named at the gate
+  backlog.protocol.people.push_back(kEve.id);  // trusted, and not named as an approver
   backlog.record(MarkerKind::advanced, "review");
   backlog.item.state->labels = {"stage:review"};
   backlog.say(kEve, "/reject publish");  // that is no earlier stage
@@ -183,7 +183,7 @@ TEST(Steps, P1_NoWordAndNoMoveLeadsPastAGate) {
   EXPECT_EQ(first.next().marker.kind, MarkerKind::restored);
 }
 
-TEST(Steps, P1_OnlyWhoMayApproveSendsBackFromAGate) {
+TEST(Steps, P1_OnlyWhoMayApproveSendsBackFromAnEntry) {
   Backlog backlog;
   backlog.protocol.people.push_back(kEve.id);
   backlog.record(MarkerKind::advanced, "review");
@@ -281,7 +281,7 @@ TEST(Steps, OutcomesBecomeRecords) {
   EXPECT_EQ(said(OutcomeKind::failed).marker.to, "dead");
 }
 
-TEST(Steps, P1_AHandlerSendsItsItemBackToAnEarlierStageOnlyAndThroughItsGate) {
+TEST(Steps, P1_AHandlerSendsItsItemBackToAnEarlierStageOnlyAndThroughItsEntry) {
   Backlog backlog;
   backlog.protocol.pipeline.loops = 2;
   const Claim claim{.id = "9"};
@@ -297,9 +297,9 @@ TEST(Steps, P1_AHandlerSendsItsItemBackToAnEarlierStageOnlyAndThroughItsGate) {
   EXPECT_EQ(back("ready")->marker.kind, MarkerKind::returned);
   EXPECT_EQ(back("ready")->marker.to, "ready");
   EXPECT_EQ(back("ready")->marker.claim, claim.id);
-  backlog.protocol.pipeline.stages.front().gate = {.kind = GateKind::approval};
+  backlog.protocol.pipeline.stages.front().entry = {.kind = EntryKind::approval};
   EXPECT_EQ(back("ready")->marker.to, "gate:ready");
-  backlog.protocol.pipeline.stages.front().gate = {};
+  backlog.protocol.pipeline.stages.front().entry = {};
   backlog.record(MarkerKind::advanced, "gate:publish");
   EXPECT_FALSE(back("ready"));  // a check says so by its end
   backlog.record(MarkerKind::returned, "review");

@@ -381,7 +381,7 @@ std::optional<Step> TrackerWorker::ending_of(const Looked& looked, Holding& hold
   }
   Step step = outcome_step(protocol, ledger, holding.claim, result.kind);
   const std::optional<Position> at = find_place(protocol.pipeline, ledger.place);
-  if (step.marker.kind != MarkerKind::advanced || !at || at->at_gate || !hands_on(protocol.pipeline, at->stage))
+  if (step.marker.kind != MarkerKind::advanced || !at || at->at_entry || !hands_on(protocol.pipeline, at->stage))
     return step;
   if (const Result<void> good = check_output(result.result); !good) {
     log_.warn("tracker_output_refused",

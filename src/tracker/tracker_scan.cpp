@@ -50,7 +50,7 @@ bool TrackerWorker::scan(bool sweeps) {
   std::set<std::string> places;
   for (const PlaceWork& work : options_.work) places.insert(work.place);
   for (const StageSpec& stage : protocol.pipeline.stages) {
-    if (stage.gate.kind == GateKind::approval) places.insert(std::string(kGatePrefix) + stage.name);
+    if (stage.entry.kind == EntryKind::approval) places.insert(std::string(kEntryPrefix) + stage.name);
     if (sweeps) places.insert(stage.name);
   }
   if (sweeps) places.insert(std::string(kDead));

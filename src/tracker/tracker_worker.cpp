@@ -180,7 +180,7 @@ Result<void> TrackerWorker::know_statuses() {
   std::vector<std::string> places{std::string(kProcessing), std::string(kDead)};
   for (const StageSpec& stage : protocol.pipeline.stages) {
     places.push_back(stage.name);
-    if (stage.gate.kind != GateKind::automatic) places.push_back(std::string(kGatePrefix) + stage.name);
+    if (stage.entry.kind != EntryKind::automatic) places.push_back(std::string(kEntryPrefix) + stage.name);
   }
   std::string missing;
   for (const std::string& place : places) {

@@ -34,7 +34,7 @@ struct SentBack {
   std::string reason;  // in words, for whoever works on it next; may be empty
 };
 
-// What a worker does at a place: a stage, or a gate with a check (`gate:S`).
+// What a worker does at a place: a stage, or the check of one (`gate:S`).
 struct PlaceWork {
   std::string place;
   Handler* handler = nullptr;  // must outlive the worker

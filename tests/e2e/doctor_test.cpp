@@ -46,6 +46,18 @@ std::unique_ptr<Running> worker_at_work(const Workplace& place, const std::strin
   return worker;
 }
 
+TEST(Doctor, WithoutAStoreItSaysHowToMakeOne) {
+  if (Workplace::on_postgres()) GTEST_SKIP() << "a server has its schema";
+  const Workplace place;
+  const Ended ended = place.fenceline({"doctor", "--store", "sqlite:none.db"});
+  EXPECT_EQ(ended.status, 66);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_TRUE(one_line(ended.err) && has(ended.err, "none.db")) << ended.err;
+  const Ended json = place.fenceline({"doctor", "--store", "sqlite:none.db", "--json"});
+  EXPECT_EQ(json.status, 66);
+  EXPECT_EQ(Json::parse(json.out)["findings"][0]["name"], "open");
+}
+
 TEST(Doctor, SaysWhatAStoppedWorkerBelievesAndWakesIt) {
   const Workplace place;
   const std::string id = enqueue(place);

@@ -197,16 +197,30 @@ TEST(Gate, TwoJobsOfOneGroupWriteOneFileAndAJobWithoutAGroupIsToldToHaveOne) {
     drain(place, std::string("echo ") + text + " | " + handler);
     EXPECT_EQ(Workplace::read(place.file("report")), text + std::string("\n"));
   }
-  EXPECT_TRUE(has(Workplace::read(place.file("report.gate")), "resource monthly report\n"));
+  EXPECT_TRUE(has(Workplace::read(place.file("report.gate")), "resource group:q/monthly report\n"));
   const Json gates = Json::parse(place.fenceline({"gate", "show", "--json"}).out)["gates"];
   ASSERT_EQ(gates.size(), 1U) << "the folder of gates knows the file's";
-  EXPECT_EQ(gates[0]["resource"], "monthly report");
+  EXPECT_EQ(gates[0]["resource"], "group:q/monthly report");
 
   const std::string id = enqueue(place, {"--max-attempts", "1"});
   drain(place, "echo three | " + handler);
   const std::string said = place.fenceline({"job", "logs", id}).out;
   EXPECT_TRUE(has(said, "has no group") && has(said, "--group NAME") && has(said, "$FENCELINE_JOB")) << said;
   EXPECT_EQ(Workplace::read(place.file("report")), "two\n");
+}
+
+TEST(Gate, GroupsOfTheSameNameInTwoQueuesAreTwoResources) {
+  const Workplace place;
+  const std::string handler = program() + " gate put - - report";
+  enqueue(place, {"--group", "monthly"});
+  drain(place, "echo one | " + handler);
+  ASSERT_EQ(place.fenceline({"enqueue", "r", "--group", "monthly", "--max-attempts", "1"}).status, 0);
+  place.fenceline({"work", "r", "--drain", "--", "sh", "-c", "echo two | " + handler + " 2> said"});
+  const std::string said = Workplace::read(place.file("said"));
+  EXPECT_TRUE(has(said, "group:q/monthly") && has(said, "group:r/monthly")) << said;
+  EXPECT_EQ(Workplace::read(place.file("report")), "one\n");
+  EXPECT_EQ(place.fenceline({"gate", "check", "group:q/monthly", "1", "--file", "report"}).status, 76)
+      << "a person names it so";
 }
 
 // A day ahead of the clock, and above all that the store ever granted: that fence never came from it.
@@ -238,10 +252,11 @@ TEST(Gate, AfterARestoreItSaysBehindAndARebaseLetsTheNextGrantPass) {
   drain(place, "echo before | " + handler);
   ASSERT_EQ(show(place, id)["state"], "done");
   const std::int64_t ahead = show(place, id)["fence"].get<std::int64_t>() + 3'600'000'000;
-  ASSERT_EQ(
-      place.fenceline({"gate", "put", "reports", std::to_string(ahead), "report"}, {.input = "from the time ahead\n"})
-          .status,
-      0);
+  ASSERT_EQ(place
+                .fenceline({"gate", "put", "group:q/reports", std::to_string(ahead), "report"},
+                           {.input = "from the time ahead\n"})
+                .status,
+            0);
 
   for (const char* part : {"", "-wal", "-shm", "-lock", "-wake"})
     std::filesystem::remove(place.file(std::string("fenceline.db") + part));

@@ -252,18 +252,70 @@ TEST(Manners, AHintIsOnlyGivenForASlip) {
   EXPECT_FALSE(has(said({"help", "--json"}), "unknown command"));
 }
 
-TEST(Tables, OnATerminalOf80ColumnsTheTrailHasTimesAndWholeIds) {
+TEST(Tables, OnATerminalOf80ColumnsTheTrailHasTimesShortIdsAndWholeReasons) {
   if (no_script()) GTEST_SKIP() << "script is not here";
   const Workplace place;
   const std::string id = enqueue(place);
   ASSERT_EQ(place.fenceline({"job", "cancel", id, "--as", "ana", "--reason", "a rather long story of why"}).status, 0);
   const std::string trail = at_a_terminal(place, "trail", 80);
-  EXPECT_TRUE(has(trail, "Z  ana ") && has(trail, id)) << trail;
+  EXPECT_TRUE(has(trail, "Z  ana ") && has(trail, "  " + id.substr(28) + "  ") &&
+              has(trail, "a rather long story of why"))
+      << trail;
   for (const std::string& line : lines_of(trail)) EXPECT_LE(line.size(), 82U) << line;
   ASSERT_EQ(place.fenceline({"queue", "pause", "q", "--as", "ana", "--reason", "why"}).status, 0);
   const std::string queues = at_a_terminal(place, "queue list", 80);
   EXPECT_TRUE(has(queues, "Z: why")) << queues;
   for (const std::string& line : lines_of(queues)) EXPECT_LE(line.size(), 81U) << line;
+}
+
+TEST(Tables, OnATerminalOf80ColumnsLocksAreOneTableWithWholeNames) {
+  if (no_script()) GTEST_SKIP() << "script is not here";
+  const Workplace place;
+  const std::string name = "deploy-of-the-whole-shop-in-production-with-migrations";
+  ASSERT_EQ(place.fenceline({"lock", name, "--", "true"}).status, 0);
+  ASSERT_EQ(place.fenceline({"lock", "short", "--", "true"}).status, 0);
+  const std::string locks = at_a_terminal(place, "locks list", 80);
+  for (const std::string& line : lines_of(locks)) EXPECT_LE(line.size(), 81U) << line;
+  std::string letters;  // of the first column, put together
+  for (const std::string& line : lines_of(locks)) letters += line.substr(0, line.find_first_of(" \r"));
+  EXPECT_TRUE(has(letters, name)) << locks;
+}
+
+TEST(Tables, AnEmptyListSaysSoAtATerminalAndIsAHeaderInAPipe) {
+  if (no_script()) GTEST_SKIP() << "script is not here";
+  const Workplace place;
+  ASSERT_EQ(place.fenceline({"migrate"}).status, 0);
+  const std::vector<std::pair<std::string, std::string>> lists{
+      {"jobs", "no jobs match"},
+      {"dead list", "no dead jobs match"},
+      {"queue list", "no queues in namespace default"},
+      {"schedule list", "no schedules in namespace default"},
+      {"pipeline show", "no pipelines; create one with: fenceline pipeline apply FILE"},
+      {"locks list", "no locks"},
+      {"workers list", "no workers; start one with: fenceline work QUEUE -- CMD"},
+      {"effects list", "no effects"}};
+  std::string all, said;
+  for (const auto& [words, says] : lists) {
+    all += (all.empty() ? "" : "; '" + program() + "' ") + words;
+    said += "fenceline: " + says + "\r\n";
+    const Ended piped = place.run({"sh", "-c", "'" + program() + "' " + words});
+    EXPECT_EQ(lines_of(piped.out).size(), 1U) << words << ": " << piped.out;
+    EXPECT_EQ(piped.err, "") << words;
+  }
+  EXPECT_EQ(at_a_terminal(place, all, 80), "\r\n" + said) << "the first line is the echo of the input";
+}
+
+TEST(Work, AQueueThatNeverHadAJobIsNamed) {
+  const Workplace place;
+  enqueue(place);
+  const Ended ended = place.fenceline({"work", "qq", "--drain", "--", "true"});
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_TRUE(has(ended.err, "fenceline: queue qq (did you mean 'q'?) has no jobs yet\n")) << ended.err;
+  ASSERT_EQ(place.fenceline({"schedule", "add", "daily", "--every", "1d", "--queue", "reports"}).status, 0);
+  EXPECT_FALSE(has(place.fenceline({"work", "reports", "--drain", "--", "true"}).err, "no jobs yet")) << "it will have";
+  const Ended known = place.fenceline({"work", "q", "--drain", "--", "true"});
+  EXPECT_FALSE(has(known.err, "no jobs yet")) << known.err;
+  EXPECT_FALSE(has(place.fenceline({"work", "q", "--drain", "--", "true"}).err, "no jobs yet")) << "it had one";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ stages = ["ready", "review", "publish"]
 ttl = "10m"
 timeout = "30m"
 [stage.publish]
-gate = { approval = { count = 1, by = ["ana"], within = "2d", then = "reject" } }
+entry = { approval = { count = 1, by = ["ana"], within = "2d", then = "reject" } }
 )";
 
 void apply(const Workplace& place, const std::string& text = kDocs, const Words& options = {}) {
@@ -63,7 +63,7 @@ std::vector<std::string> acts(const Workplace& place) {
   return out;
 }
 
-TEST(Pipeline, P1_AnItemPassesItsStagesAndItsGateAndEveryMoveIsInTheTrail) {
+TEST(Pipeline, P1_AnItemPassesItsStagesAndItsEntryAndEveryMoveIsInTheTrail) {
   const Workplace place;
   apply(place);
   const std::string id = item(place, {"--key", "chapter-1", "--payload", "{\"n\":1}"});
@@ -81,7 +81,7 @@ TEST(Pipeline, P1_AnItemPassesItsStagesAndItsGateAndEveryMoveIsInTheTrail) {
   EXPECT_FALSE(std::filesystem::exists(place.file("published"))) << "nobody approved";
   const Json waiting = row(place, id);
   EXPECT_EQ(waiting["stage"], "publish");
-  EXPECT_EQ(waiting["at_gate"], true);
+  EXPECT_EQ(waiting["at_entry"], true);
   EXPECT_EQ(waiting["state"], "waiting");
   EXPECT_EQ(waiting["title"], "chapter-1");
   EXPECT_TRUE(has(waiting["waits_for"], "approval of publish by ana (0 of 1), until 2")) << waiting;
@@ -133,7 +133,7 @@ TEST(Pipeline, ACommandSendsItsItemBackButApprovesNothing) {
 TEST(Pipeline, ACheckIsRunOnlyByWorkersThatWereTold) {
   const Workplace place;
   apply(place,
-        "[pipeline]\nname = \"docs\"\nstages = [\"build\", \"ship\"]\n[stage.ship]\ngate = { check = [\"sh\", \"-c\", "
+        "[pipeline]\nname = \"docs\"\nstages = [\"build\", \"ship\"]\n[stage.ship]\nentry = { check = [\"sh\", \"-c\", "
         "\"test -e open || exit 75\"], every = \"1s\" }\n");
   const std::string id = item(place);
   work(place, "build", "true");
@@ -150,7 +150,7 @@ TEST(Pipeline, ACheckIsRunOnlyByWorkersThatWereTold) {
 TEST(Pipeline, ACheckSendsBackWithItsReasonAndTheCapOnLoopsAsksAPerson) {
   const Workplace place;
   apply(place,
-        "[pipeline]\nname = \"docs\"\nstages = [\"build\", \"ship\"]\nloops = 1\n[stage.ship]\ngate = { check = "
+        "[pipeline]\nname = \"docs\"\nstages = [\"build\", \"ship\"]\nloops = 1\n[stage.ship]\nentry = { check = "
         "[\"sh\", \"-c\", \"echo too large >&2; exit 65\"] }\n");
   const std::string id = item(place);
   for (const int n : {1, 2}) {
@@ -169,7 +169,7 @@ TEST(Pipeline, ACheckSendsBackWithItsReasonAndTheCapOnLoopsAsksAPerson) {
 TEST(Pipeline, TheTimeForAnApprovalIsOverWithoutAnybodyAsking) {
   const Workplace place;
   apply(place,
-        "[pipeline]\nname = \"docs\"\nstages = [\"write\", \"publish\"]\n[stage.publish]\ngate = { approval = { count "
+        "[pipeline]\nname = \"docs\"\nstages = [\"write\", \"publish\"]\n[stage.publish]\nentry = { approval = { count "
         "= 1, within = \"1s\", then = \"approve\" } }\n");
   const std::string id = item(place);
   const auto worker = place.start({"work", "docs", "--stage", "publish", "--", "touch", "published"});
@@ -237,15 +237,15 @@ TEST(Pipeline, ABadFileIsOneLineWithItsLineAndTheKeyThatWasMeant) {
   bad(head + "[stage.b]\nttl = 30\n", "stage.b.ttl must be a quoted string");
   bad(head + "[stage.b]\nttl = \"30\"\n", "stage.b.ttl '30'");
   bad(head + "[stage.b]\nattempts = 0\n", "stage.b.attempts is not valid");
-  bad(head + "[stage.b]\ngate = \"approval\"\n", "gate is not a table");
-  bad(head + "[stage.b]\ngate = {}\n", "must be either an approval or a check");
-  bad(head + "[stage.b]\ngate = { approval = { by = [\"ana\"] } }\n", "count is missing");
-  bad(head + "[stage.b]\ngate = { approval = { count = 1, then = \"reject\" } }\n", "within");
-  bad(head + "[stage.b]\ngate = { approval = { count = 1, within = \"1d\", then = \"rejct\" } }\n",
+  bad(head + "[stage.b]\nentry = \"approval\"\n", "entry is not a table");
+  bad(head + "[stage.b]\nentry = {}\n", "must be either an approval or a check");
+  bad(head + "[stage.b]\nentry = { approval = { by = [\"ana\"] } }\n", "count is missing");
+  bad(head + "[stage.b]\nentry = { approval = { count = 1, then = \"reject\" } }\n", "within");
+  bad(head + "[stage.b]\nentry = { approval = { count = 1, within = \"1d\", then = \"rejct\" } }\n",
       "use reject, approve or hold");
-  bad(head + "[stage.b]\ngate = { approval = { count = 2, by = [\"ana\"] } }\n", "only 1 may give one");
-  bad(head + "[stage.b]\ngate = { check = [] }\n", "no command");
-  bad(head + "[stage.a]\ngate = { approval = { count = 1 } }\n", "stage a is the first one");
+  bad(head + "[stage.b]\nentry = { approval = { count = 2, by = [\"ana\"] } }\n", "only 1 may give one");
+  bad(head + "[stage.b]\nentry = { check = [] }\n", "no command");
+  bad(head + "[stage.a]\nentry = { approval = { count = 1 } }\n", "stage a is the first one");
   bad(head + "[stage.b]\nmoves = [\"c\"]\n", "not a stage of this pipeline");
   bad(head + "[stage.a]\ninput = \"previous\"\n", "stage a is the first stage");
   bad(head + "[stage.b]\ninput = \"last\"\n", "stage.b.input must be \"payload\" or \"previous\"");
@@ -294,7 +294,7 @@ TEST(Pipeline, P2_TheMovesOfItsWorkersAndPeopleAreAudited) {
     text.replace(at, gate.size(), R"("stage":"publish","fence":)");
   const Ended ended = place.fenceline({"audit", "-"}, {.input = text});
   EXPECT_EQ(ended.status, 1) << ended.err;
-  EXPECT_TRUE(has(ended.out, "P1 broken: item ") && has(ended.out, "past the gate of publish")) << ended.out;
+  EXPECT_TRUE(has(ended.out, "P1 broken: item ") && has(ended.out, "past the entry condition of publish")) << ended.out;
 }
 
 TEST(Pipeline, ShowEditAndRemove) {
@@ -304,7 +304,7 @@ TEST(Pipeline, ShowEditAndRemove) {
   const Json shown = answer(place, {"pipeline", "show", "docs"});
   EXPECT_EQ(shown["stages"][1]["ttl_ms"], 600'000);
   EXPECT_EQ(
-      shown["stages"][2]["gate"],
+      shown["stages"][2]["entry"],
       (Json{{"kind", "approval"}, {"count", 1}, {"by", {"ana"}}, {"within_ms", 172'800'000}, {"then", "reject"}}));
   EXPECT_EQ(answer(place, {"pipeline", "show"})["pipelines"].size(), 1U);
   refused(place, {"pipeline", "show", "dosc"}, 66, "did you mean 'docs'?");

@@ -35,6 +35,25 @@ TEST(WorkTerminal, EachJobIsOneLineWithinTheWindowAndTheLastLineCounts) {
   EXPECT_TRUE(tmux.does_not_show(" running, ")) << "the last line is gone: " << tmux.picture();
 }
 
+TEST(WorkTerminal, AWorkerOfAPipelineStartsOnceAndSaysWhereItsItemsWent) {
+  const Workplace place;
+  place.write("docs.toml",
+              "[pipeline]\nname = \"q\"\nstages = [\"write\", \"publish\"]\n[stage.publish]\n"
+              "entry = { approval = { count = 1, within = \"2d\" } }\n");
+  ASSERT_EQ(place.fenceline({"pipeline", "apply", "docs.toml"}).status, 0);
+  const std::string id = enqueue(place);
+  Tmux tmux(place, 80, 30);
+  tmux.run(work_at_terminal("--stage write -- true"));
+  EXPECT_TRUE(tmux.shows("q " + short_of(id) + " moved to publish after ")) << tmux.picture();
+  EXPECT_TRUE(tmux.shows("; waits for approval")) << tmux.picture();
+  EXPECT_TRUE(tmux.shows("0 running, 0 done, 1 moved on")) << tmux.picture();
+  tmux.press("C-c");
+  EXPECT_TRUE(tmux.shows("fenceline: 0 done, 1 moved on, 0 failed")) << tmux.picture();
+  const std::vector<std::string> lines = lines_of(tmux.picture());
+  EXPECT_EQ(std::ranges::count_if(lines, [](const std::string& line) { return has(line, "worker started"); }), 1)
+      << tmux.picture();
+}
+
 TEST(WorkTerminal, TheLastLineIsThereOnceAfterTheWindowWasResized) {
   const Workplace place;
   Tmux tmux(place, 80, 20);

@@ -52,12 +52,12 @@ inline PipelineSpec docs_pipeline() {
                     .stages = {{.name = "ready"}, {.name = "review"}, {.name = "publish"}, {.name = "announce"}}};
   spec.stages[1].timeout = std::chrono::minutes{5};
   spec.stages[1].attempts = 2;
-  spec.stages[2].gate = {.kind = GateKind::approval,
-                         .count = 1,
-                         .by = {"ana", "bo"},
-                         .within = std::chrono::hours{48},
-                         .then = GateEnd::reject};
-  spec.stages[3].gate = {.kind = GateKind::check, .command = {"./ok"}, .every = std::chrono::minutes{5}};
+  spec.stages[2].entry = {.kind = EntryKind::approval,
+                          .count = 1,
+                          .by = {"ana", "bo"},
+                          .within = std::chrono::hours{48},
+                          .then = EntryEnd::reject};
+  spec.stages[3].entry = {.kind = EntryKind::check, .command = {"./ok"}, .every = std::chrono::minutes{5}};
   return spec;
 }
 

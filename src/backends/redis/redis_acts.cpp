@@ -1,4 +1,4 @@
-// What people do to jobs: cancel, retry, purge. See lua/13_act_words.lua.
+// What people do to jobs: cancel, retry, purge. See lua/13_acts.lua.
 #include <algorithm>
 
 #include "backends/redis/looks.hpp"

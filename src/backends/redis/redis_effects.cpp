@@ -1,4 +1,4 @@
-// The ledger: what of a job's side effects has happened. See lua/12_effect_words.lua.
+// The ledger: what of a job's side effects has happened. See lua/12_effects.lua.
 #include <algorithm>
 
 #include "backends/redis/looks.hpp"

@@ -51,7 +51,7 @@ std::vector<LockRefusal> lock_refusals_in(const Value& value, const std::vector<
 
 LockMode mode_in(const Value& value) { return number_in(value) == 0 ? LockMode::exclusive : LockMode::shared; }
 
-// As lua/14_lock_looks.lua has it.
+// As lua/14_lock_queries.lua has it.
 LockRow lock_in(const Value& value) {
   const std::vector<Value>& words = list_in(value, 9);
   LockRow row{.resource = text_in(words[0]),

@@ -1,4 +1,4 @@
-// Schedules: accounts of ticks. What is kept of them stands in lua/16_schedule_words.lua, how an account is moved on in
+// Schedules: accounts of ticks. What is kept of them stands in lua/16_schedule_rows.lua, how an account is moved on in
 // lua/19_steps.lua.
 #include <algorithm>
 

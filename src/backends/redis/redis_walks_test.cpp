@@ -21,16 +21,15 @@ const Act kAct{"ann", "a test"};
 class RedisWalks : public testing::Test {
  protected:
   std::unique_ptr<RedisStore> opened(int at_once) {
-    return must(
-        RedisStore::open(runtime_, Log(null_log_sink()), {.url = keys_.url(), .walked_at_once = at_once}));
+    return must(RedisStore::open(runtime_, Log(null_log_sink()), {.url = keys_.url(), .walked_at_once = at_once}));
   }
   static std::string name(int i) {
     std::string digits = std::to_string(i);
     return "l" + std::string(4 - digits.size(), '0') + digits;
   }
   LockHolding taken(const std::string& lock, const std::string& owner, LockMode mode = LockMode::exclusive) {
-    const AcquireReply reply = must(store_->acquire(
-        {.ns = "default", .names = {lock}, .owner = owner, .request = "r", .mode = mode, .ttl = 1h}));
+    const AcquireReply reply = must(
+        store_->acquire({.ns = "default", .names = {lock}, .owner = owner, .request = "r", .mode = mode, .ttl = 1h}));
     return {lock, owner, reply.grants.at(0).fence};
   }
   void release(const LockHolding& lock) { must(store_->release({.ns = "default", .locks = {lock}})); }
@@ -93,7 +92,8 @@ TEST_F(RedisWalks, APageOfAllLocksReadsNoMoreThanItShows) {
   int seen = 0;
   const auto in_small_steps = opened(70);
   for (std::string after;;) {
-    const LocksReply some = must(in_small_steps->locks({.ns = "default", .prefix = "l", .after = after, .limit = 1000}));
+    const LocksReply some =
+        must(in_small_steps->locks({.ns = "default", .prefix = "l", .after = after, .limit = 1000}));
     seen += static_cast<int>(some.locks.size());
     if (!some.next) break;
     after = *some.next;
@@ -152,14 +152,15 @@ TEST_F(RedisWalks, L2_ANamespaceOfManyLocksAndJobsIsRemovedInShortCallsAndLeaves
   must(store_->set_queue({.ns = "default", .queue = "mixed", .change = {.limit_per_key = 1}, .act = kAct}));
   Fence last_of_jobs = 0;
   for (const char* queue : {"plain", "mixed"}) {
-    const ClaimReply claim = must(store_->claim(
-        {.ns = "default", .queues = {queue}, .owner = "w", .request = queue, .limit = 600, .ttl = 1h}));
+    const ClaimReply claim = must(
+        store_->claim({.ns = "default", .queues = {queue}, .owner = "w", .request = queue, .limit = 600, .ttl = 1h}));
     ASSERT_GT(claim.jobs.size(), 10u);
     std::vector<Settlement> ends;
     for (const ClaimedJob& one : claim.jobs) {
       last_of_jobs = std::max(last_of_jobs, one.job.fence);
       if (ends.size() < claim.jobs.size() / 2)
-        ends.push_back({.id = one.job.id, .fence = one.job.fence, .outcome = {.kind = OutcomeKind::done, .result = "x"}});
+        ends.push_back(
+            {.id = one.job.id, .fence = one.job.fence, .outcome = {.kind = OutcomeKind::done, .result = "x"}});
     }
     must(store_->settle({.ns = "default", .owner = "w", .settlements = ends}));
   }
@@ -261,7 +262,9 @@ TEST_F(RedisWalks, WhatComesInTheMiddleOfARemovalIsWhole) {
   }
   EXPECT_TRUE(unfinished.empty()) << unfinished.size() << " jobs can never run";
   for (const QueueRow& row : must(store_->queues("default")))
-    EXPECT_EQ(row.depth[static_cast<std::size_t>(JobState::ready)] + row.depth[static_cast<std::size_t>(JobState::running)], 0);
+    EXPECT_EQ(
+        row.depth[static_cast<std::size_t>(JobState::ready)] + row.depth[static_cast<std::size_t>(JobState::running)],
+        0);
   must(remover->remove_namespace("default", kAct));
   EXPECT_EQ(keys_left(), only_the_trail());
 }

@@ -3,7 +3,7 @@
 
 #include "backends/redis/redis_store.hpp"
 #include "backends/redis/store_parts.hpp"
-#include "backends/redis/wake_words.hpp"
+#include "backends/redis/wake_message.hpp"
 
 namespace fenceline {
 namespace redis {

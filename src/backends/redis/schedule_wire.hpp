@@ -1,4 +1,4 @@
-// Schedules and their ticks as the scripts keep them (see lua/16_schedule_words.lua), and as C++ knows them.
+// Schedules and their ticks as the scripts keep them (see lua/16_schedule_rows.lua), and as C++ knows them.
 #pragma once
 
 #include <string>

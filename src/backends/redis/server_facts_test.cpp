@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/redis/wake_words.hpp"
+#include "backends/redis/wake_message.hpp"
 
 namespace fenceline::redis {
 namespace {

@@ -28,7 +28,7 @@ std::unexpected<Error> not_set_up(const SqliteOptions& options) {
   return fail(
       Code::not_found,
       "store " + options.path +
-          " does not exist; check the path, or create it with: fenceline migrate --store sqlite:" + options.path);
+          " does not exist; check the path, or create it with 'fenceline migrate' or the first 'fenceline enqueue'");
 }
 
 std::int64_t bytes_of(const std::string& path) {

@@ -67,7 +67,14 @@ std::string retry_in(const LogEvent& event) {
 EventLine settled_line(const LogEvent& event) {
   EventLine line{.subject = job_words(event)};
   const std::string outcome = field_text(event, "outcome");
-  if (outcome == "done") {
+  if (const std::string to = field_text(event, "moved_to"); !to.empty()) {
+    const std::string waits = field_text(event, "waits_for");
+    line.what = "moved to " + to;
+    line.more = after(event) + (waits == "approval" ? "; waits for approval"
+                                : waits == "check"  ? "; waits for its check"
+                                                    : "");
+    line.tone = Tone::good;
+  } else if (outcome == "done") {
     line.what = "done";
     line.more = after(event);
     line.tone = Tone::good;
@@ -163,10 +170,11 @@ EventLine draining_line(const LogEvent& event) {
 }
 
 EventLine started_line(const LogEvent& event) {
+  const std::string stage = field_text(event, "stage");
   return {.subject = "worker",
           .what = "started",
-          .more = ": " + field_text(event, "queues") + "; " + field_text(event, "concurrency") + " at a time; " +
-                  field_text(event, "store"),
+          .more = ": " + field_text(event, "queues") + (stage.empty() ? "" : ", stage " + stage) + "; " +
+                  field_text(event, "concurrency") + " at a time; " + field_text(event, "store"),
           .tone = Tone::good};
 }
 
@@ -321,6 +329,11 @@ std::optional<std::int64_t> field_number(const LogEvent& event, std::string_view
 }
 
 std::optional<EventLine> line_of(const LogEvent& event) {
+  // A worker looks after entry conditions besides its jobs: of that, people see where an item went, and trouble that
+  // the worker itself does not report.
+  if (find_field(event, "entry_of") != nullptr && field_text(event, "moved_to").empty() &&
+      (event.level < Level::warn || event.name == "store_unavailable"))
+    return EventLine{.hidden = true};
   const auto found = lines().find(event.name);
   return found == lines().end() ? std::nullopt : std::optional(found->second(event));
 }

@@ -38,6 +38,29 @@ TEST_F(EventLines, AJobThatIsDoneIsOneLine) {
             "22:13:20 mail 0c6f9d10 done after 25ms");
 }
 
+TEST_F(EventLines, AWorkerNamesItsStage) {
+  LogEvent event{Level::info, "worker_started", {{"queues", "docs"}, {"concurrency", 2}, {"store", "sqlite:f.db"}}};
+  EXPECT_EQ(shown(event), "22:13:20 worker started: docs; 2 at a time; sqlite:f.db");
+  event.fields.emplace_back("stage", "publish");
+  EXPECT_EQ(shown(event), "22:13:20 worker started: docs, stage publish; 2 at a time; sqlite:f.db");
+}
+
+TEST_F(EventLines, AnItemThatGoesOnIsNotCalledDone) {
+  EXPECT_EQ(shown(settled("done", {{"duration_us", 25'300}, {"moved_to", "review"}})),
+            "22:13:20 mail 0c6f9d10 moved to review after 25ms");
+  EXPECT_EQ(shown(settled("done", {{"duration_us", 25'300}, {"moved_to", "publish"}, {"waits_for", "approval"}})),
+            "22:13:20 mail 0c6f9d10 moved to publish after 25ms; waits for approval");
+}
+
+TEST_F(EventLines, OfEntryConditionsPeopleSeeWhereAnItemWentAndTrouble) {
+  const LogField entry{"entry_of", "publish"};
+  EXPECT_EQ(shown({Level::info, "worker_started", {{"queues", "docs"}, entry}}), "hidden");
+  EXPECT_EQ(shown(settled("later", {{"duration_us", 100}, entry})), "hidden");
+  EXPECT_EQ(shown(settled("done", {{"duration_us", 25'300}, {"moved_to", "publish"}, entry})),
+            "22:13:20 mail 0c6f9d10 moved to publish after 25ms");
+  EXPECT_NE(shown({Level::warn, "lease_lost", {{"job", kJob}, {"queue", "mail"}, entry}}), "hidden");
+}
+
 TEST_F(EventLines, AFailureSaysWhyHowLongAndWhatComesNext) {
   const LogEvent event = settled("failed", {{"attempt", 1},
                                             {"duration_us", 25'300},

@@ -56,6 +56,18 @@ std::string short_id(const JobId& id) {
   return whole.substr(whole.size() - kShortLength);
 }
 
+std::string with_short_ids(std::string_view text) {
+  constexpr std::size_t kWhole = 36;
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view word = text.substr(at, kWhole);
+    const std::optional<JobId> id = word.size() == kWhole ? parse_uuid(word) : std::nullopt;
+    out += id ? short_id(*id) : std::string(1, text[at]);
+    at += id ? kWhole : 1;
+  }
+  return out;
+}
+
 Cell id_cell(const JobId& id) {
   Cell cell(to_string(id));
   cell.brief = short_id(id);

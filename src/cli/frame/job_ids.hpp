@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "cli/frame/table.hpp"
@@ -12,6 +13,9 @@ namespace fenceline::cli {
 
 // The last 8 characters of an id: what tables show on a terminal, and what commands accept for the whole.
 std::string short_id(const JobId& id);
+
+// The same text, each id in it short.
+std::string with_short_ids(std::string_view text);
 
 // A cell that shows the short id on a terminal and the whole id in a pipe.
 Cell id_cell(const JobId& id);

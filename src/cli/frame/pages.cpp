@@ -24,7 +24,12 @@ Result<int> page_limit(const Invocation& invocation, const std::vector<std::stri
   return static_cast<int>(*limit);
 }
 
-bool Pages::table(const Table& rows) { return print_table(rows, std::exchange(first_, false)); }
+bool Pages::table(const Table& rows) {
+  empty_ = empty_ && rows.rows.empty();
+  const bool header = std::exchange(first_, false);
+  if (rows.rows.empty() && stdout_is_terminal()) return true;  // a header alone says nothing to people
+  return print_table(rows, header);
+}
 
 bool Pages::row(const std::string& json) { return print(before_row() + json); }
 
@@ -33,10 +38,14 @@ std::string Pages::before_row() { return std::exchange(first_, false) ? "{\"" + 
 void Pages::end(const std::optional<std::string>& next) {
   if (invocation_.json) {
     print_line((first_ ? before_row() : "") + "],\"next\":" + (next ? "\"" + *next + "\"" : "null") + "}");
-  } else if (next) {
-    flush_output();
+    return;
+  }
+  flush_output();
+  if (next) {
     tell("fenceline: more " + words_.list + " " + words_.follow + "; continue with " + words_.option + " " + *next +
          ", or use --all");
+  } else if (empty_ && stdout_is_terminal()) {
+    tell("fenceline: " + (words_.none ? words_.none() : "no " + words_.list));
   }
 }
 

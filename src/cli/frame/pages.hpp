@@ -2,6 +2,7 @@
 // --all.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ struct PageWords {
   std::string list;  // "jobs"
   std::string follow = "follow";
   std::string option = "--after";
+  std::function<std::string()> none = {};  // what a terminal shows of an empty list; unset: "no jobs"
 };
 
 class Pages {
@@ -42,6 +44,7 @@ class Pages {
   const Invocation& invocation_;
   const PageWords words_;
   bool first_ = true;
+  bool empty_ = true;
 };
 
 inline std::string cursor_text(std::int64_t next) { return std::to_string(next); }

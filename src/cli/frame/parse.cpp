@@ -167,6 +167,7 @@ class Reader {
  private:
   // Lists take their queue by an option.
   std::string meant_queue(const std::string& word) const {
+    if (command_.name == "enqueue") return "; the payload goes behind --payload, as JSON";
     const bool has_queue =
         std::ranges::any_of(command_.options, [](const OptionSpec& option) { return option.name == "--queue"; });
     return has_queue && command_.arguments.empty() ? "; for one queue use --queue " + word : "";

@@ -117,6 +117,7 @@ TEST(Parse, WordsOfOtherProgramsNameTheRightCommand) {
   };
   EXPECT_EQ(said({"enque", "mail"}), "unknown command 'enque'; did you mean 'enqueue'?");
   EXPECT_EQ(said({"retry", "x"}), "unknown command 'retry'; did you mean 'job retry' or 'dead redrive'?");
+  EXPECT_EQ(said({"job", "result", "x"}), "unknown command 'job result'; did you mean 'job wait'?");
   EXPECT_EQ(said({"logs"}), "unknown command 'logs'; did you mean 'job logs'?");
   EXPECT_EQ(said({"status"}), "unknown command 'status'; did you mean 'jobs', 'top' or 'doctor'?");
   EXPECT_EQ(said({"unlock", "deploy"}), "unknown command 'unlock'; did you mean 'locks break'?");
@@ -140,7 +141,8 @@ TEST(Parse, EverySuggestionIsACommandAndNoCommandIsTakenForOne) {
 
 TEST(Parse, NamesMissingAndExtraArguments) {
   EXPECT_NE(complaint({"enqueue"}).find("needs QUEUE"), std::string::npos);
-  EXPECT_NE(complaint({"enqueue", "a", "b"}).find("'b' is one argument too many"), std::string::npos);
+  EXPECT_NE(complaint({"enqueue", "a", "b"}).find("'b' is one argument too many; the payload goes behind --payload"),
+            std::string::npos);
   EXPECT_NE(complaint({"jobs", "mail"}).find("for one queue use --queue mail"), std::string::npos);
   EXPECT_NE(complaint({"enqueue", "a", "--payload"}).find("--payload needs a value (JSON)"), std::string::npos);
   EXPECT_FALSE(complaint({"jobs", "--all=no"}).empty());

@@ -120,6 +120,14 @@ bool print_table(const Table& table, bool header) {
                                     : render_tsv(table, header));
 }
 
+bool print_list(const Table& table, std::string_view none) {
+  if (!table.rows.empty()) return print_table(table);
+  if (!stdout_is_terminal()) return print_table(table);
+  flush_output();
+  if (!none.empty()) tell("fenceline: " + std::string(none));
+  return true;
+}
+
 bool print_card(Table card) {
   if (stdout_is_terminal()) {
     for (std::vector<Cell>& row : card.rows) {

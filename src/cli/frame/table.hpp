@@ -45,6 +45,10 @@ std::string render_tsv(const Table& table, bool header = true);
 // To stdout, as suits it. False once stdout is gone. `header` is false for the later pages of one list.
 bool print_table(const Table& table, bool header = true);
 
+// A list. A terminal gets "fenceline: no locks" on stderr in place of an empty one, or nothing if `none` is empty; a
+// pipe gets the header.
+bool print_list(const Table& table, std::string_view none);
+
 // A table of names and values without its header. People see what there is; a script finds every field in its place.
 bool print_card(Table card);
 

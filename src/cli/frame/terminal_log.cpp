@@ -39,6 +39,7 @@ void write_to_terminal(std::string_view bytes) {
 }  // namespace
 
 void WorkCounts::count(const LogEvent& event, WallTime now) {
+  if (!field_text(event, "entry_of").empty()) return;  // the check of an entry condition is not a job
   if (event.name == "execution_started") {
     running_[field_text(event, "job")] = {.queue = field_text(event, "queue"), .since = now};
   } else if (event.name == "execution_ended") {
@@ -53,7 +54,8 @@ void WorkCounts::count(const LogEvent& event, WallTime now) {
     dead_ += field_number(event, "jobs").value_or(0);
   } else if (event.name == "job_settled") {
     const std::string outcome = field_text(event, "outcome");
-    if (outcome == "done") done_ += 1;
+    const bool moved = !field_text(event, "moved_to").empty();
+    if (outcome == "done") (moved ? moved_ : done_) += 1;
     if (outcome == "failed" || outcome == "dead") failed_ += 1;
     if (outcome == "later") later_ += 1;
   }
@@ -76,6 +78,7 @@ std::string WorkCounts::text() const {
   const auto add = [&](std::int64_t number, std::string_view what) {
     if (number > 0) text += ", " + std::to_string(number) + " " + std::string(what);
   };
+  add(moved_, "moved on");
   add(failed_, "failed");
   add(dead_, "dead");
   add(later_, "postponed");

@@ -37,7 +37,7 @@ class WorkCounts {
     bool told = false;
   };
   std::map<std::string, Running> running_;  // by job
-  std::int64_t done_ = 0, failed_ = 0, dead_ = 0, later_ = 0, lost_ = 0, refused_ = 0;
+  std::int64_t done_ = 0, moved_ = 0, failed_ = 0, dead_ = 0, later_ = 0, lost_ = 0, refused_ = 0;
 };
 
 class TerminalLog final : public LogSink {

@@ -34,6 +34,18 @@ TEST(WorkCounts, CountsWhatRunsAndHowItEnded) {
   EXPECT_EQ(counts.text(), "0 running, 1 done, 2 failed, 1 dead, 1 postponed, 1 leases lost, 1 late writes refused");
 }
 
+TEST(WorkCounts, AnItemThatMovedOnIsNotDoneAndAnEntryConditionIsNotAJob) {
+  WorkCounts counts;
+  LogEvent moved = about_job("job_settled", kFirst, "done");
+  moved.fields.emplace_back("moved_to", "review");
+  counts.count(moved, kBegin);
+  EXPECT_EQ(counts.text(), "0 running, 0 done, 1 moved on");
+  LogEvent check = about_job("execution_started", kSecond);
+  check.fields.emplace_back("entry_of", "publish");
+  counts.count(check, kBegin);
+  EXPECT_EQ(counts.text(), "0 running, 0 done, 1 moved on");
+}
+
 TEST(WorkCounts, AJobThatRunsForLongIsToldOfOnceWithTheTimeItStarted) {
   WorkCounts counts;
   counts.count(about_job("execution_started", kFirst), kBegin);

@@ -25,10 +25,12 @@ constexpr std::int64_t kGroupedMost = 100'000;  // dead jobs that are read for t
 Result<int> group_dead(Invocation& invocation, JobsRequest request) {
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
+  bool unknown_queue = false;
   if (request.queue) {
     if (const Result<QueueRow> row = find_queue(invocation, **store, *request.queue); !row) {
       if (row.error().code != Code::not_found) return std::unexpected(row.error());
       tell("fenceline: " + error_text(row.error()));
+      unknown_queue = true;
     }
   }
   DeadGroups groups;
@@ -44,7 +46,8 @@ Result<int> group_dead(Invocation& invocation, JobsRequest request) {
   if (invocation.json) {
     print_line(dead_groups_json(groups, complete));
   } else {
-    print_table(dead_groups_table(groups.groups(), invocation.runtime->wall_now()));
+    print_list(dead_groups_table(groups.groups(), invocation.runtime->wall_now()),
+               unknown_queue ? "" : "no dead jobs match");
     flush_output();
     if (groups.others() > 0)
       tell("fenceline: " + counted(groups.others(), "job") + " with further errors; 'dead list --each' lists them");

@@ -88,8 +88,10 @@ Result<int> run_effects_list(Invocation& invocation) {
     if (!*job) return std::unexpected(no_such_job(*id, invocation.ns));
     request->job = *id;
   }
+  const bool some = invocation.has("--job") || request->in_doubt || request->after != decltype(request->after){};
+  const auto none = [&] { return std::string(some ? "no effects match" : "no effects"); };
   return print_pages(
-      invocation, {.list = "effects"}, request->after, [&] { return (*store)->effects(*request); },
+      invocation, {.list = "effects", .none = none}, request->after, [&] { return (*store)->effects(*request); },
       &EffectsReply::effects,
       [&](const std::vector<Effect>& effects) { return effects_table(effects, invocation.runtime->wall_now()); },
       [&](const Effect& effect) {

@@ -206,4 +206,24 @@ std::vector<Reason> explain(const JobFacts& facts, WallTime now, const KnownActs
   return Explainer(facts, now, acts).reasons();
 }
 
+std::string reason_lines(const std::string& sentence, std::size_t width) {
+  constexpr std::size_t kIndent = 2;
+  constexpr std::string_view kCommand = ": fenceline ";
+  std::string out;
+  for (std::size_t at = 0; at < sentence.size();) {
+    const std::size_t end = std::min(sentence.find("; ", at), sentence.size());
+    const std::string part = sentence.substr(at, end - at);
+    at = std::min(end + 2, sentence.size());
+    out += out.empty() ? "- " : std::string(kIndent, ' ');
+    const std::size_t command = part.find(kCommand);
+    if (kIndent + part.size() <= width || command == std::string::npos) {
+      out += folded(part, kIndent, width);
+    } else {
+      out += folded(part.substr(0, command + 1), kIndent, width);
+      out += std::string(kIndent, ' ') + part.substr(command + 2) + "\n";
+    }
+  }
+  return out;
+}
+
 }  // namespace fenceline::cli

@@ -28,4 +28,8 @@ struct KnownActs {
 // claimable; waiting; done, attempts_used_up, lost_too_often, dead_at_once, dead, cancelled, key_taken. At least one.
 std::vector<Reason> explain(const JobFacts& facts, WallTime now, const KnownActs& acts = {});
 
+// A reason as people read it at a terminal: "- " and its parts, a line each, none longer than `width` if that can be. A
+// command stays whole, for who copies it.
+std::string reason_lines(const std::string& sentence, std::size_t width);
+
 }  // namespace fenceline::cli

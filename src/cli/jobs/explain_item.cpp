@@ -14,7 +14,7 @@ void forget(std::vector<Reason>& reasons, const std::vector<std::string>& names)
 // The attempts of its stage are not those that its job knows of.
 void name_attempts(const PipelineSpec& spec, const ItemNow& item, const Job& job, std::vector<Reason>& reasons) {
   const std::optional<Position> at = position_of(spec, item.stage);
-  if (!at || at->at_gate) return;
+  if (!at || at->at_entry) return;
   const StageSpec& stage = spec.stages[at->stage];
   if (stage.attempts == 0 || job.failures < stage.attempts) return;
   for (Reason& reason : reasons) {
@@ -51,16 +51,16 @@ std::vector<Reason> explain_item(const PipelineSpec& spec, const ItemNow& item, 
     add("no_stage", "it is at '" + printable(item.stage) + "', which is not a stage of pipeline " + spec.name +
                         "; move it with: fenceline stage move " + id + " --to STAGE");
     forget(of_job, {"waiting", "claimable", "no_worker"});
-  } else if (waits_here && at->at_gate) {
+  } else if (waits_here && at->at_entry) {
     const StageSpec& stage = spec.stages[at->stage];
-    if (stage.gate.kind == GateKind::approval)
-      add("approval", "it waits for " + waits_for(spec, item) + "; fenceline stage approve " + id +
-                          ", or fenceline stage reject " + id + " --reason TEXT");
-    if (stage.gate.kind == GateKind::check) {
+    if (stage.entry.kind == EntryKind::approval)
+      add("approval", "it waits for " + waits_for(spec, item) + "; approve it with: fenceline stage approve " + id +
+                          "; reject it with: fenceline stage reject " + id + " --reason TEXT");
+    if (stage.entry.kind == EntryKind::check) {
       add("check", "it waits for the " + waits_for(spec, item) +
                        (facts.due_in ? ", which runs again at " + format_time(facts.job.run_at) : ""));
       if (facts.workers == 0)
-        add("no_checker", "no worker runs the checks of this gate now; start one: fenceline work " + spec.name +
+        add("no_checker", "no worker runs the checks of this pipeline now; start one: fenceline work " + spec.name +
                               " --stage " + stage.name + " --run-checks -- CMD");
     }
     forget(of_job, {"waiting", "not_yet", "no_worker", "claimable"});

@@ -192,6 +192,23 @@ TEST(Explain, NamesQuietWorkersInsteadOfAskingForAnother) {
               "workers resume w-1 w-2"}));
 }
 
+TEST(Explain, AtATerminalEachPartOfAReasonHasItsLineAndACommandStaysWhole) {
+  const std::string id = "0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10";
+  EXPECT_EQ(reason_lines("it waits for approval of publish by ana (0 of 1), until 2026-11-18T15:13:50Z, then reject; "
+                         "approve it with: fenceline stage approve " +
+                             id + "; reject it with: fenceline stage reject " + id + " --reason TEXT",
+                         80),
+            "- it waits for approval of publish by ana (0 of 1), until 2026-11-18T15:13:50Z,\n"
+            "  then reject\n"
+            "  approve it with: fenceline stage approve " +
+                id +
+                "\n"
+                "  reject it with:\n"
+                "  fenceline stage reject " +
+                id + " --reason TEXT\n");
+  EXPECT_EQ(reason_lines("it is done", 80), "- it is done\n");
+}
+
 TEST(Explain, UserTextCannotBreakALine) {
   JobFacts facts = ready();
   facts.paused = QueuePause{kNow, "ana\x1b[31m", "a\nb"};

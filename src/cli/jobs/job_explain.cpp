@@ -1,6 +1,7 @@
 // fenceline job explain: why a job does not run, or what became of it.
 
 #include "cli/frame/acts.hpp"
+#include "cli/frame/config.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/jobs/commands.hpp"
@@ -68,7 +69,10 @@ Result<void> explain_one(const Invocation& invocation, Store& store, const JobId
   const std::string state(to_string(StageNames(store, invocation.ns).shown_state(job.queue, job.stage, job.state)));
   if (!invocation.json) {
     print_line("job " + to_string(id) + " of queue " + job.queue + " is " + state);
-    for (const Reason& reason : reasons) print_line("- " + reason.sentence);
+    for (const Reason& reason : reasons) {
+      if (stdout_is_terminal()) print(reason_lines(reason.sentence, static_cast<std::size_t>(terminal_width())));
+      else print_line("- " + reason.sentence);
+    }
     return {};
   }
   Json list = Json::array();

@@ -15,10 +15,11 @@
 namespace fenceline::cli {
 namespace {
 
-// An empty list is a true answer, but a mistyped name must not look like an empty queue.
-void tell_if_unknown(const Invocation& invocation, Store& store, const std::string& queue) {
-  const Result<QueueRow> row = find_queue(invocation, store, queue);
-  if (!row && row.error().code == Code::not_found) tell("fenceline: " + error_text(row.error()));
+// An empty list is a true answer, but a mistyped name must not look like an empty queue. Empty: the queue is known.
+std::string unknown_queue(const Invocation& invocation, Store& store, const std::optional<std::string>& queue) {
+  if (!queue) return "";
+  const Result<QueueRow> row = find_queue(invocation, store, *queue);
+  return !row && row.error().code == Code::not_found ? error_text(row.error()) : "";
 }
 
 // An item that waits for approval is ready in the store, or running while a worker looks at it, and `waiting` here. So
@@ -142,11 +143,19 @@ Result<int> list_jobs(Invocation& invocation, JobsRequest request) {
   const auto ask = [&]() -> Result<JobsReply> {
     const bool first = request.after == 0;
     Result<JobsReply> reply = states.page(invocation, **store, request);
-    if (reply && request.queue && reply->jobs.empty() && first) tell_if_unknown(invocation, **store, *request.queue);
+    if ((invocation.json || !stdout_is_terminal()) && reply && reply->jobs.empty() && first) {
+      if (const std::string why = unknown_queue(invocation, **store, request.queue); !why.empty())
+        tell("fenceline: " + why);
+    }
     return reply;
   };
+  const auto none = [&]() -> std::string {
+    if (request.after != 0) return "no more jobs";
+    const std::string why = unknown_queue(invocation, **store, request.queue);
+    return why.empty() ? "no jobs match" : why;
+  };
   const auto table = [&](const std::vector<Job>& jobs) { return job_table(jobs, invocation.runtime->wall_now()); };
-  return print_pages(invocation, {.list = "jobs"}, request.after, ask, &JobsReply::jobs, table,
+  return print_pages(invocation, {.list = "jobs", .none = none}, request.after, ask, &JobsReply::jobs, table,
                      [](const Job& job) { return job_json(job, {}); });
 }
 

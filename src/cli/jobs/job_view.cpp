@@ -42,7 +42,7 @@ Cell progress_cell(const Job& job) {
 
 Cell error_cell(const Job& job) {
   Cell cell(job.error, Tone::faint);
-  cell.brief = one_line(job.error);
+  cell.brief = (job.state == JobState::done && !job.error.empty() ? "earlier: " : "") + one_line(job.error);
   return cell;
 }
 
@@ -94,17 +94,41 @@ std::vector<JobColumn> listed_fields(const Job& job, WallTime now) {
   return fields;
 }
 
-std::string how_it_went(const Attempt& attempt) {
+std::string outcome_of(const Attempt& attempt) {
   std::string text(to_string(attempt.end));
   if (attempt.ended_at)
     text += " after " +
             format_duration(std::chrono::round<std::chrono::milliseconds>(*attempt.ended_at - attempt.started_at));
+  return text;
+}
+
+std::string why_it_failed(const Attempt& attempt) {
+  if (!attempt.error.empty()) return ": " + attempt.error;
+  const bool failed = attempt.exit_status && *attempt.exit_status != 0;
+  return failed ? ": exit status " + std::to_string(*attempt.exit_status) : "";
+}
+
+std::string how_it_went(const Attempt& attempt) {
+  std::string text = outcome_of(attempt);
   text += ", from " + format_time(attempt.started_at) + ", fence " + std::to_string(attempt.fence) + ", by " +
           attempt.owner;
-  if (!attempt.error.empty()) text += ": " + attempt.error;
-  else if (attempt.exit_status && *attempt.exit_status != 0)
-    text += ": exit status " + std::to_string(*attempt.exit_status);
-  return text;
+  return text + why_it_failed(attempt);
+}
+
+// The same for a terminal: `--json` has the fence and the owner.
+Cell attempt_cell(const Attempt& attempt) {
+  Cell cell(how_it_went(attempt));
+  const std::string at = format_time(std::chrono::floor<std::chrono::seconds>(attempt.started_at));
+  cell.brief = outcome_of(attempt) + ", from " + at.substr(0, at.find('.')) + "Z" + one_line(why_it_failed(attempt));
+  return cell;
+}
+
+// A job that succeeded has an error only from before: it must not look like the present one.
+std::string earlier_error(const Job& job, const std::vector<Attempt>& attempts) {
+  const auto last =
+      std::find_if(attempts.rbegin(), attempts.rend(), [](const Attempt& one) { return !one.error.empty(); });
+  const std::string which = last == attempts.rend() ? "" : "attempt " + std::to_string(last->delivery) + ", ";
+  return "(" + which + "before it succeeded) " + job.error;
 }
 
 Json progress_json(const Job& job) {
@@ -169,6 +193,7 @@ Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown sh
   Table table{{{.name = "field", .whole = true}, {.name = "value", .whole = true}}, {}};
   for (JobColumn& field : job_fields(job)) {
     field.cell.brief.clear();  // there is room for the whole id
+    if (field.column.name == "error" && job.state == JobState::done) field.cell.text.clear();  // see last_error
     table.rows.push_back({field.column.name, std::move(field.cell)});
   }
   const auto add = [&](std::string name, std::string value) {
@@ -178,7 +203,9 @@ Table job_card(const Job& job, const std::vector<Attempt>& attempts, JobShown sh
   add("timeout", or_empty(job.timeout));
   add("backoff", format_duration(job.backoff.first) + " to " + format_duration(job.backoff.most));
   add("traceparent", job.traceparent);
-  for (const Attempt& attempt : attempts) add("attempt " + std::to_string(attempt.delivery), how_it_went(attempt));
+  for (const Attempt& attempt : attempts)
+    table.rows.push_back({"attempt " + std::to_string(attempt.delivery), attempt_cell(attempt)});
+  if (job.state == JobState::done && !job.error.empty()) add("last_error", earlier_error(job, attempts));
   if (shown.result && job.state == JobState::done)
     add("result", is_valid_utf8(job.result) ? job.result : "base64:" + base64(job.result));
   if (shown.payload) add("payload", compact_json(job.payload));

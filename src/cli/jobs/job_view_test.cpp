@@ -72,12 +72,32 @@ TEST(JobView, EveryDeliveryHasALineOfItsOwn) {
   std::map<std::string, std::string> fields;
   for (const auto& row : card.rows) fields[row[0].text] = row[1].text;
   EXPECT_EQ(fields["attempt 1"], "failed after 2s, from 2023-11-14T22:13:20.000000Z, fence 7, by w: no route");
+  const std::string shown = render_columns(card, 80, false, false);
+  EXPECT_NE(shown.find("failed after 2s, from 2023-11-14T22:13:20Z: no route\n"), std::string::npos) << shown;
   EXPECT_EQ(fields["attempt 2"], "running, from 2023-11-14T22:15:00.000000Z, fence 8, by w");
   EXPECT_EQ(fields["result"], "ok");
   const auto json = nlohmann::json::parse(attempts_json(attempts));
   EXPECT_EQ(json[0]["exit_status"], 3);
   EXPECT_EQ(json[1]["end"], "running");
   EXPECT_TRUE(json[1]["ended_at"].is_null());
+}
+
+TEST(JobView, AnErrorFromBeforeAJobSucceededDoesNotLookLikeItsOutcome) {
+  Job late = job();
+  late.error = "no route";
+  const std::vector<Attempt> attempts{{.delivery = 1, .end = AttemptEnd::failed, .error = "no route"},
+                                      {.delivery = 2, .end = AttemptEnd::done}};
+  std::map<std::string, std::string> fields;
+  for (const auto& row : job_card(late, attempts, {}).rows) fields[row[0].text] = row[1].text;
+  EXPECT_EQ(fields["error"], "");
+  EXPECT_EQ(fields["last_error"], "(attempt 1, before it succeeded) no route");
+  const std::string list = render_columns(job_table({late}, WallTime{}), 120, false);
+  EXPECT_NE(list.find("earlier: no route"), std::string::npos) << list;
+  late.state = JobState::dead;
+  fields.clear();
+  for (const auto& row : job_card(late, attempts, {}).rows) fields[row[0].text] = row[1].text;
+  EXPECT_EQ(fields["error"], "no route");
+  EXPECT_FALSE(fields.contains("last_error"));
 }
 
 TEST(JobView, EveryRowHasACellForEveryColumn) {

@@ -14,8 +14,8 @@ Result<int> run_queue_list(Invocation& invocation) {
   const Result<std::vector<QueueRow>> rows = shown_queues(invocation, **store);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
-    print_table(
-        queue_table(*rows, stdout_is_terminal() ? std::optional(invocation.runtime->wall_now()) : std::nullopt));
+    print_list(queue_table(*rows, stdout_is_terminal() ? std::optional(invocation.runtime->wall_now()) : std::nullopt),
+               "no queues in namespace " + invocation.ns);
     return kExitOk;
   }
   std::string list;

@@ -6,6 +6,7 @@
 
 #include "backends/trackers/open_tracker.hpp"
 #include "base/duration_text.hpp"
+#include "base/nearest.hpp"
 #include "cli/frame/config.hpp"
 #include "cli/frame/measured.hpp"
 #include "cli/frame/output.hpp"
@@ -88,6 +89,7 @@ std::string work_as_json(const WorkReport& report) {
   add("claimed", report.claimed);
   add("takeovers", report.takeovers);
   add("done", report.done);
+  add("moved", report.moved);
   add("failed", report.failed);
   add("dead", report.dead);
   add("later", report.later);
@@ -102,8 +104,9 @@ std::string work_as_json(const WorkReport& report) {
 }
 
 std::string work_as_words(const WorkReport& report, bool drained) {
-  std::string text =
-      "fenceline: " + std::to_string(report.done) + " done, " + std::to_string(report.failed) + " failed";
+  std::string text = "fenceline: " + std::to_string(report.done - report.moved) + " done, " +
+                     (report.moved > 0 ? std::to_string(report.moved) + " moved on, " : "") +
+                     std::to_string(report.failed) + " failed";
   const auto add = [&](std::int64_t number, std::string_view what) {
     if (number > 0) text += ", " + std::to_string(number) + " " + std::string(what);
   };
@@ -180,6 +183,39 @@ Result<void> reconcile_schedules(const Invocation& invocation, Store& store) {
   }
 }
 
+// A worker on a queue that never had a job waits in silence, as one on a mistyped queue would: so it says so, once.
+void tell_of_new_queues(const Invocation& invocation, Store& store, const WorkerOptions& options) {
+  std::vector<std::string> empty;
+  for (const std::string& queue : options.queues) {
+    const Result<JobsReply> jobs = store.jobs({.ns = options.ns, .queue = queue, .limit = 1});
+    if (jobs && jobs->jobs.empty() && !jobs->next) empty.push_back(queue);
+  }
+  if (empty.empty()) return;
+  const Result<std::vector<QueueRow>> rows = store.queues(options.ns);
+  if (!rows) return;
+  std::vector<std::string> known;
+  for (const QueueRow& row : *rows) known.push_back(row.queue);
+  // Queues that a schedule or a pipeline will fill are no slip either.
+  if (const Result<SchedulesReply> page = store.schedules({.ns = options.ns})) {
+    for (const ScheduleRow& row : page->schedules) {
+      if (const Result<ScheduleSpec> spec = parse_spec(row.spec)) known.push_back(spec->queue);
+    }
+  }
+  if (const Result<std::vector<PipelineRow>> pipelines = store.pipelines(options.ns)) {
+    for (const PipelineRow& row : *pipelines) known.push_back(row.name);
+  }
+  std::erase_if(empty, [&](const std::string& queue) { return std::ranges::find(known, queue) != known.end(); });
+  if (empty.empty()) return;
+  std::vector<std::string> words;
+  for (const std::string& queue : empty) {
+    const std::optional<std::string> near = nearest(queue, known);
+    words.push_back(queue + (near ? " (did you mean '" + *near + "'?)" : ""));
+  }
+  tell("fenceline: " + std::string(empty.size() == 1 ? "queue " : "queues ") + joined(words, ", ") +
+       (empty.size() == 1 ? " has" : " have") + " no jobs yet" +
+       (invocation.has("--drain") ? "" : "; waiting for the first one"));
+}
+
 // What commands write to stderr, above the last line of a terminal.
 std::function<void(std::string_view)> forward_to(TerminalLog* log) {
   if (log == nullptr) return {};
@@ -232,6 +268,7 @@ Result<int> run_work(Invocation& invocation) {
       return std::unexpected(ok.error());
   }
 
+  if (!invocation.stop.stop_requested()) tell_of_new_queues(invocation, **session, *options);
   make_room_for_files(options->concurrency);
   CommandHandler handler(*invocation.runtime, {.command = invocation.command,
                                                .store_url = from_any_folder(invocation.store_url),
@@ -244,7 +281,7 @@ Result<int> run_work(Invocation& invocation) {
   MakeCheck make_check;
   if (invocation.has("--run-checks")) {
     make_check = [&](const StageSpec& stage) -> std::unique_ptr<Handler> {
-      return std::make_unique<SessionCheck>(*session, handler, stage.gate.command);
+      return std::make_unique<SessionCheck>(*session, handler, stage.entry.command);
     };
   }
   const HandlerChain chain(*session, handler);

@@ -113,7 +113,7 @@ Result<int> run_gate_show(Invocation& invocation) {
     table.rows.push_back({gate.record.resource, gate.record.fence == 0 ? "" : std::to_string(gate.record.fence), at,
                           gate.holder ? std::to_string(*gate.holder) : "", gate.path});
   }
-  print_table(table);
+  print_list(table, "no gates in " + invocation.gates);
   return kExitOk;
 }
 

@@ -14,6 +14,7 @@ namespace fenceline::cli {
 namespace {
 
 constexpr std::string_view kCurrent = "-";
+constexpr std::string_view kGroup = "group:";  // then QUEUE/GROUP: a queue has no slash in its name
 constexpr Duration kGateWaitDefault = std::chrono::seconds{10};
 
 Result<std::string> typed_or_current(const Invocation& invocation, const char* argument, const char* variable) {
@@ -24,7 +25,8 @@ Result<std::string> typed_or_current(const Invocation& invocation, const char* a
                                      ", or run this under 'fenceline work' or 'fenceline lock'"));
 }
 
-// Whose gate "-" is: that of a lock held in a handler, since FENCELINE_FENCE is its; else that of the job's group.
+// Whose gate "-" is: that of a lock held in a handler, since FENCELINE_FENCE is its; else that of the job's group. A
+// group belongs to its queue: fences of groups of the same name in two queues cannot be compared.
 Result<std::string> current_resource() {
   if (const auto lock = from_environment("FENCELINE_LOCK")) return *lock;
   const std::optional<std::string> job = from_environment("FENCELINE_JOB");
@@ -32,7 +34,8 @@ Result<std::string> current_resource() {
     return std::unexpected(
         usage_error("neither FENCELINE_LOCK nor FENCELINE_JOB is set, so - means nothing here; name the RESOURCE, or "
                     "run it under fenceline work or fenceline lock"));
-  if (const auto group = from_environment("FENCELINE_GROUP")) return *group;
+  const std::string queue = from_environment("FENCELINE_QUEUE").value_or("");
+  if (const auto group = from_environment("FENCELINE_GROUP")) return std::string(kGroup) + queue + "/" + *group;
   return std::unexpected(usage_error(
       "job " + printable(*job, 40) +
       " has no group, and fences of jobs without a common group do not compare; enqueue the jobs that write one target "
@@ -69,6 +72,10 @@ Result<std::string> gate_resource(const Invocation& invocation) {
     return resource;
   }
   const std::string resource = invocation.argument("RESOURCE");
+  if (resource.starts_with(kGroup) && resource.find('/') != std::string::npos) {
+    if (auto ok = check_gate_resource(resource); !ok) return std::unexpected(ok.error());
+    return resource;
+  }
   if (check_lock_resource(resource)) return resource;
   if (auto ok = check_name("resource", resource); !ok) return std::unexpected(ok.error());
   return resource;

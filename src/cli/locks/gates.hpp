@@ -16,8 +16,8 @@
 namespace fenceline::cli {
 
 inline constexpr const char* kGateResourceHelp =
-    "resource whose fences are compared: a lock, a job's group, a job's id, any name; - for the current lock "
-    "(FENCELINE_LOCK), or the group of the current job (FENCELINE_GROUP)";
+    "resource whose fences are compared: a lock, a job's id, any name, group:QUEUE/GROUP; - for the current lock "
+    "(FENCELINE_LOCK), or the group of the current job (FENCELINE_QUEUE, FENCELINE_GROUP)";
 inline constexpr const char* kGateFenceHelp = "fence of the writer's lease; - for the current one (FENCELINE_FENCE)";
 
 OptionSpec gates_option();

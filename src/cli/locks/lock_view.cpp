@@ -43,16 +43,16 @@ Tone tone_of(const std::string& state) {
 bool is_window(const LockRow& row) { return row.pattern == to_string(LockPattern::loop); }
 
 std::vector<Column> columns() {
-  return {{.name = "resource", .whole = true},
-          {.name = "state"},
-          {.name = "pattern"},
+  return {{.name = "resource", .wraps = true},
+          {.name = "state", .whole = true},
+          {.name = "pattern", .spare = true},
           {.name = "mode", .spare = true},
           {.name = "holder"},
           {.name = "fence", .right = true, .whole = true},
-          {.name = "age", .right = true},
-          {.name = "free_in", .right = true},
-          {.name = "waiters", .right = true},
-          {.name = "at_gate"}};
+          {.name = "age", .right = true, .whole = true},
+          {.name = "free_in", .right = true, .whole = true},
+          {.name = "waiters", .right = true, .whole = true},
+          {.name = "at_gate", .spare = true}};
 }
 
 std::vector<Cell> cells(const ShownLock& lock, WallTime now) {
@@ -139,8 +139,11 @@ Table lock_card(const ShownLock& lock, WallTime now) {
     const std::string left = holder.left > Duration{0}
                                  ? rough(holder.left) + " left"
                                  : (is_window(lock.row) ? "over " : "expired ") + rough(-holder.left) + " ago";
-    card.rows.push_back({"held_by", who(holder.owner, holder.place) + " since " + format_time(holder.granted_at) +
-                                        ", " + left + ", owner " + holder.owner});
+    const std::string words =
+        who(holder.owner, holder.place) + " since " + format_time(holder.granted_at) + ", " + left;
+    Cell cell(words + ", owner " + holder.owner);
+    cell.brief = words;
+    card.rows.push_back({"held_by", cell});
   }
   for (const LockWaiter& waiter : lock.row.waiters)
     card.rows.push_back({"waits", who(waiter.owner, waiter.place) + " since " + format_time(waiter.since) +

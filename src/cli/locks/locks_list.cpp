@@ -28,13 +28,19 @@ Result<LocksRequest> locks_request(const Invocation& invocation) {
   return request;
 }
 
+std::string none_of(const LocksRequest& request) {
+  if (!request.after.empty()) return "no more locks";
+  return request.held || !request.prefix.empty() ? "no locks match" : "no locks";
+}
+
 Result<int> run_locks_list(Invocation& invocation) {
   Result<LocksRequest> request = locks_request(invocation);
   if (!request) return std::unexpected(request.error());
   const auto store = invocation.open_store(false);
   if (!store) return std::unexpected(store.error());
   return print_pages(
-      invocation, {.list = "locks"}, request->after, [&] { return (*store)->locks(*request); }, &LocksReply::locks,
+      invocation, {.list = "locks", .none = [&] { return none_of(*request); }}, request->after,
+      [&] { return (*store)->locks(*request); }, &LocksReply::locks,
       [&](const std::vector<LockRow>& rows) {
         std::vector<ShownLock> shown;
         for (const LockRow& row : rows) shown.push_back(with_gates(invocation, row));

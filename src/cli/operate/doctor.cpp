@@ -143,10 +143,14 @@ Result<void> look(const Invocation& invocation, Store& store, Diagnosis& diagnos
 Result<int> run_doctor(Invocation& invocation) {
   if (is_tracker_url(invocation.store_url)) return doctor_of_tracker(invocation);
   Diagnosis diagnosis{.store = shown_store_url(invocation.store_url), .profile = {}, .findings = {}};
+  bool missing = false;
   if (const auto store = invocation.open_store(false); !store) {
     // Interrupted: no verdict.
     if (exit_code(store.error()) == kExitUsage || invocation.stop.stop_requested())
       return std::unexpected(store.error());
+    // There is nothing to examine yet: one line, as any command says it.
+    if (store.error().code == Code::not_found && !invocation.json) return std::unexpected(store.error());
+    missing = store.error().code == Code::not_found;
     diagnosis.findings.push_back({failed("open", store.error())});
   } else {
     diagnosis.profile = (*store)->profile();
@@ -157,6 +161,7 @@ Result<int> run_doctor(Invocation& invocation) {
   for (ToldFinding& told : diagnosis.findings)
     told.finding.remedy = pasteable(invocation, std::move(told.finding.remedy), told.ns);
   print_diagnosis(invocation, diagnosis);
+  if (missing) return kExitNotFound;
   return diagnosis.healthy() ? kExitOk : kExitFound;
 }
 
@@ -173,7 +178,8 @@ CommandSpec doctor_command() {
                       pipeline_file_option()},
           .sections = {{"Exit status",
                         {{"0", "nothing is bad; there may be warnings, which may pass by themselves or be intended"},
-                         {"1", "something is bad and needs a person"}}}},
+                         {"1", "something is bad and needs a person"},
+                         {"66", "there is no store yet"}}}},
           .examples = {{"fenceline doctor", "is everything all right?"},
                        {"fenceline doctor --require B", "also check that the store is safe enough"},
                        {"fenceline doctor --json | jq '.findings[] | select(.status != \"ok\")'",

@@ -1,5 +1,6 @@
 // fenceline trail: what operators did, when and why.
 
+#include "cli/frame/job_ids.hpp"
 #include "cli/frame/json.hpp"
 #include "cli/frame/output.hpp"
 #include "cli/frame/table.hpp"
@@ -34,15 +35,17 @@ Result<int> run_trail(Invocation& invocation) {
                {.name = "namespace", .wide_only = true},
                {"actor"},
                {.name = "act", .whole = true},
-               {.name = "subject", .whole = true},
-               {"reason"}},
+               {.name = "subject", .wraps = true},
+               {.name = "reason", .wraps = true}},
               {}};
   const WallTime now = invocation.runtime->wall_now();
   for (const TrailEntry& entry : *entries) {
     const std::string at = stdout_is_terminal() ? short_time(entry.at, now) : format_time(entry.at);
-    table.rows.push_back({at, entry.ns, entry.actor, entry.act, entry.subject, entry.reason});
+    Cell subject(entry.subject);
+    subject.brief = with_short_ids(entry.subject);
+    table.rows.push_back({at, entry.ns, entry.actor, entry.act, subject, entry.reason});
   }
-  print_table(table);
+  print_list(table, "the trail is empty");
   return kExitOk;
 }
 

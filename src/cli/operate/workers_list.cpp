@@ -56,7 +56,7 @@ Result<int> run_workers_list(Invocation& invocation) {
   const Result<RunningByOwner> running = read_running(**store, invocation.ns);
   if (!running) return std::unexpected(running.error());
   if (!invocation.json) {
-    print_table(worker_table(*rows, *running));
+    print_list(worker_table(*rows, *running), "no workers; start one with: fenceline work QUEUE -- CMD");
     return kExitOk;
   }
   Json workers = Json::array();

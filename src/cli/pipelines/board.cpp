@@ -37,9 +37,9 @@ std::string title_of(const Job& job, bool with_payload) {
 std::string state_of(const PipelineSpec& spec, const ItemNow& item) {
   const std::optional<Position> at = position_of(spec, item.stage);
   if (is_finished(item.state)) return std::string(to_string(item.state));
-  if (item.state == JobState::running) return at && at->at_gate ? "checking" : "running";
+  if (item.state == JobState::running) return at && at->at_entry ? "checking" : "running";
   if (item.record.hold) return "on_hold";
-  return at && at->at_gate ? "waiting" : std::string(to_string(item.state));
+  return at && at->at_entry ? "waiting" : std::string(to_string(item.state));
 }
 
 BoardRow row_of(const PipelineSpec& spec, const Job& job, const ItemNow& item) {
@@ -47,7 +47,7 @@ BoardRow row_of(const PipelineSpec& spec, const Job& job, const ItemNow& item) {
   return {.id = to_string(job.id),
           .title = {},
           .stage = at ? spec.stages[at->stage].name : item.stage,
-          .at_gate = at && at->at_gate,
+          .at_entry = at && at->at_entry,
           .state = state_of(spec, item),
           .holder = job.state == JobState::running ? job.owner : "",
           .waits_for = waits_for(spec, item),

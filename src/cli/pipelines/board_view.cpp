@@ -32,7 +32,7 @@ std::vector<const BoardRow*> by_stage(const Board& board) {
   std::vector<const BoardRow*> rows;
   for (const BoardRow& row : board.rows) rows.push_back(&row);
   const auto place = [&](const BoardRow* row) {
-    return std::pair(std::ranges::find(stages, row->stage) - stages.begin(), !row->at_gate);
+    return std::pair(std::ranges::find(stages, row->stage) - stages.begin(), !row->at_entry);
   };
   std::ranges::stable_sort(rows, {}, place);
   return rows;
@@ -58,7 +58,7 @@ std::string board_json(const Board& board) {
     items.push_back({{"id", row->id},
                      {"title", row->title},
                      {"stage", row->stage},
-                     {"at_gate", row->at_gate},
+                     {"at_entry", row->at_entry},
                      {"state", row->state},
                      {"holder", row->holder},
                      {"waits_for", row->waits_for},

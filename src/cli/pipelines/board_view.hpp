@@ -14,7 +14,7 @@ struct BoardRow {
   std::string id;
   std::string title;      // a few words by which people know it; may be empty
   std::string stage;      // a stage's name
-  bool at_gate = false;   // it is not in yet
+  bool at_entry = false;  // it is not in yet
   std::string state;      // ready, running, checking, waiting, on_hold, done, dead, cancelled
   std::string holder;     // who works on it
   std::string waits_for;  // as text; empty: nothing

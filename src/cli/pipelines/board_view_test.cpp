@@ -14,7 +14,7 @@ TEST(BoardView, ShowsTitlesAndWholeReasonsAt80Columns) {
       .rows = {{.id = "0198f3c1-7a3e-7bbd-9f51-3a2f0c6f9d10",
                 .title = "Explain how a gate is put back after the store was restored",
                 .stage = "publish",
-                .at_gate = true,
+                .at_entry = true,
                 .state = "waiting",
                 .waits_for = "approval of publish by ana or bob (0 of 2), until 2026-11-18T10:00:00Z, then reject"},
                {.id = "17", .title = "A short one", .stage = "review", .state = "running", .holder = "box:812"}}};

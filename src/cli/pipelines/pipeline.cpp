@@ -62,7 +62,7 @@ Result<int> run_pipeline_show(Invocation& invocation) {
   const Result<std::vector<PipelineRow>> rows = (*store)->pipelines(invocation.ns);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
-    print_table(pipelines_table(*rows));
+    print_list(pipelines_table(*rows), "no pipelines; create one with: fenceline pipeline apply FILE");
     return kExitOk;
   }
   std::string text = "{\"pipelines\":[";
@@ -116,17 +116,19 @@ CommandSpec pipeline_apply_command() {
                       "that a person may move an item to from here; default any earlier stage and the next one"},
                      {"entry condition", "omitted: items enter as they come"},
                      {"an approval",
-                      "gate = { approval = { count = 1, by = [\"ana\"], within = \"2d\", then = \"reject\" } }; only "
+                      "entry = { approval = { count = 1, by = [\"ana\"], within = \"2d\", then = \"reject\" } }; only "
                       "count is required; then is reject, approve or hold"},
                      {"a check",
-                      "gate = { check = [\"cmd\", \"arg\"], every = \"1m\" }: exit 0 lets the item in, 65 sends it "
+                      "entry = { check = [\"cmd\", \"arg\"], every = \"1m\" }: exit 0 lets the item in, 65 sends it "
                       "back, anything else asks again later; run by workers with --run-checks"}}},
                    {"Changing a pipeline",
                     {{"while items are in it",
                       "they stay where they are; the new entry conditions apply at once. Applying the same file again "
                       "changes nothing"}}},
                    {"Exit status", {{"65", "the file is invalid, or items would be at no stage"}}}},
-      .examples = {{"fenceline pipeline apply docs.toml",
+      .examples = {{"printf '[pipeline]\\nname=\"d\"\\nstages=[\"a\",\"b\"]\\n' | fenceline pipeline apply -",
+                    "the smallest pipeline, without a file"},
+                   {"fenceline pipeline apply docs.toml",
                     "then: fenceline enqueue docs, fenceline work docs --stage ready -- ./write"},
                    {"fenceline pipeline apply docs.toml --reason 'two reviewers now'",
                     "'fenceline trail' shows who and why"}},
@@ -141,7 +143,7 @@ CommandSpec pipeline_show_command() {
       .arguments = {{.name = "NAME", .help = "name of the pipeline; default all", .required = false}},
       .sections = {{"Exit status", {{"66", "no such pipeline"}}}},
       .examples = {{"fenceline pipeline show", "all pipelines"},
-                   {"fenceline pipeline show docs --json | jq '.stages[].gate'", "the entry condition of each stage"}},
+                   {"fenceline pipeline show docs --json | jq '.stages[].entry'", "the entry condition of each stage"}},
       .run = run_pipeline_show};
 }
 

@@ -187,7 +187,7 @@ class PipelineFile {
 
   Result<void> read_stage(const toml::table& table, StageSpec& stage) const {
     const std::string prefix = "stage." + stage.name + ".";
-    if (auto ok = only(table, prefix, {"ttl", "timeout", "attempts", "concurrency", "gate", "moves", "input"}); !ok)
+    if (auto ok = only(table, prefix, {"ttl", "timeout", "attempts", "concurrency", "entry", "moves", "input"}); !ok)
       return ok;
     if (auto ok = duration(table, prefix, "ttl", stage.ttl); !ok) return ok;
     if (auto ok = duration(table, prefix, "timeout", stage.timeout); !ok) return ok;
@@ -205,51 +205,51 @@ class PipelineFile {
         return std::unexpected(bad(table.get("input")->source(), prefix + "input must be \"payload\" or \"previous\""));
       stage.input = *input;
     }
-    const Result<const toml::table*> gate = table_of(table, "gate", kGateRemedy);
-    if (!gate) return std::unexpected(gate.error());
-    return *gate == nullptr ? Result<void>{} : read_gate(**gate, prefix + "gate.", stage.gate);
+    const Result<const toml::table*> entry = table_of(table, "entry", kEntryRemedy);
+    if (!entry) return std::unexpected(entry.error());
+    return *entry == nullptr ? Result<void>{} : read_entry(**entry, prefix + "entry.", stage.entry);
   }
 
-  Result<void> read_gate(const toml::table& table, const std::string& prefix, StageGate& gate) const {
+  Result<void> read_entry(const toml::table& table, const std::string& prefix, StageEntry& entry) const {
     if (auto ok = only(table, prefix, {"approval", "check", "every"}); !ok) return ok;
     if (table.contains("approval") == table.contains("check"))
       return std::unexpected(bad(table.source(), prefix.substr(0, prefix.size() - 1) +
-                                                     " must be either an approval or a check; " + kGateRemedy));
+                                                     " must be either an approval or a check; " + kEntryRemedy));
     if (table.contains("check")) {
-      gate.kind = GateKind::check;
-      if (auto ok = texts(table, prefix, "check", gate.command); !ok) return ok;
-      return duration(table, prefix, "every", gate.every);
+      entry.kind = EntryKind::check;
+      if (auto ok = texts(table, prefix, "check", entry.command); !ok) return ok;
+      return duration(table, prefix, "every", entry.every);
     }
     if (table.contains("every"))
       return std::unexpected(bad(table.source(), prefix + "every is for a check; an approval has within"));
-    const Result<const toml::table*> approval = table_of(table, "approval", kGateRemedy);
+    const Result<const toml::table*> approval = table_of(table, "approval", kEntryRemedy);
     if (!approval) return std::unexpected(approval.error());
     const std::string inner = prefix + "approval.";
     if (auto ok = only(**approval, inner, {"count", "by", "within", "then"}); !ok) return ok;
-    gate.kind = GateKind::approval;
+    entry.kind = EntryKind::approval;
     if (!(*approval)->contains("count"))
       return std::unexpected(
           bad((*approval)->source(), inner + "count is missing; it is the number of people who must approve"));
-    if (auto ok = number(**approval, inner, "count", 1, gate.count); !ok) return ok;
-    if (auto ok = texts(**approval, inner, "by", gate.by); !ok) return ok;
-    if ((*approval)->contains("by") && gate.by.empty())
+    if (auto ok = number(**approval, inner, "count", 1, entry.count); !ok) return ok;
+    if (auto ok = texts(**approval, inner, "by", entry.by); !ok) return ok;
+    if ((*approval)->contains("by") && entry.by.empty())
       return std::unexpected(bad((*approval)->source(), inner + "by is empty; remove it if anyone may approve"));
-    if (auto ok = duration(**approval, inner, "within", gate.within); !ok) return ok;
+    if (auto ok = duration(**approval, inner, "within", entry.within); !ok) return ok;
     std::string then;
     if (auto ok = text(**approval, inner, "then", then); !ok || then.empty()) return ok;
-    const std::optional<GateEnd> end = parse_gate_end(then);
+    const std::optional<EntryEnd> end = parse_entry_end(then);
     if (!end)
       return std::unexpected(
           bad((*approval)->source(), inner + "then " + in_quotes(then) + " is not valid; use reject, approve or hold"));
-    if (gate.within == Duration{0})
+    if (entry.within == Duration{0})
       return std::unexpected(
           bad((*approval)->source(), inner + "then applies when the time is over; set the time with within"));
-    gate.then = *end;
+    entry.then = *end;
     return {};
   }
 
-  inline static const std::string kGateRemedy =
-      "write gate = { approval = { count = 1 } } or gate = { check = [\"cmd\", \"arg\"] }";
+  inline static const std::string kEntryRemedy =
+      "write entry = { approval = { count = 1 } } or entry = { check = [\"cmd\", \"arg\"] }";
 
   const std::string path_;
 };

@@ -12,15 +12,15 @@ namespace {
 Json or_null(Duration duration) { return duration == Duration{0} ? Json(nullptr) : Json(whole_milliseconds(duration)); }
 Json or_null(int number) { return number == 0 ? Json(nullptr) : Json(number); }
 
-Json gate_json(const StageGate& gate) {
-  if (gate.kind == GateKind::automatic) return {{"kind", "automatic"}};
-  if (gate.kind == GateKind::check)
-    return {{"kind", "check"}, {"command", gate.command}, {"every_ms", whole_milliseconds(gate.every)}};
+Json entry_json(const StageEntry& entry) {
+  if (entry.kind == EntryKind::automatic) return {{"kind", "automatic"}};
+  if (entry.kind == EntryKind::check)
+    return {{"kind", "check"}, {"command", entry.command}, {"every_ms", whole_milliseconds(entry.every)}};
   return {{"kind", "approval"},
-          {"count", gate.count},
-          {"by", gate.by},
-          {"within_ms", or_null(gate.within)},
-          {"then", gate.within == Duration{0} ? Json(nullptr) : Json(to_string(gate.then))}};
+          {"count", entry.count},
+          {"by", entry.by},
+          {"within_ms", or_null(entry.within)},
+          {"then", entry.within == Duration{0} ? Json(nullptr) : Json(to_string(entry.then))}};
 }
 
 Json word_json(const ItemWord& word) {
@@ -43,7 +43,7 @@ std::string pipeline_json(const PipelineRow& row, const PipelineSpec& spec) {
                       {"concurrency", or_null(stage.concurrency)},
                       {"moves", stage.moves ? Json(*stage.moves) : Json(nullptr)},
                       {"input", to_string(stage.input)},
-                      {"gate", gate_json(stage.gate)}});
+                      {"entry", entry_json(stage.entry)}});
   }
   return Json{{"name", spec.name},   {"revision", row.revision},  {"changed_at", format_time(row.changed_at)},
               {"loops", spec.loops}, {"critical", spec.critical}, {"stages", stages}}
@@ -79,7 +79,7 @@ Table pipelines_table(const std::vector<PipelineRow>& rows) {
 
 Table stages_table(const PipelineSpec& spec) {
   Table table{{{.name = "stage", .whole = true},
-               {.name = "gate"},
+               {.name = "entry"},
                {.name = "ttl", .right = true},
                {.name = "timeout", .right = true},
                {.name = "attempts", .right = true},
@@ -88,7 +88,7 @@ Table stages_table(const PipelineSpec& spec) {
               {}};
   for (std::size_t i = 0; i < spec.stages.size(); ++i) {
     const StageSpec& stage = spec.stages[i];
-    table.rows.push_back({stage.name, i == 0 ? "" : gate_words(stage.gate), or_empty(stage.ttl),
+    table.rows.push_back({stage.name, i == 0 ? "" : entry_words(stage.entry), or_empty(stage.ttl),
                           or_empty(stage.timeout), or_empty(stage.attempts), or_empty(stage.concurrency),
                           stage.moves ? joined(*stage.moves) : ""});
   }
@@ -110,7 +110,7 @@ std::string item_json(const PipelineSpec& spec, const ItemNow& item) {
                 {"reason", record.returned->word.reason}};
   return Json{{"pipeline", spec.name},
               {"stage", at ? spec.stages[at->stage].name : item.stage},
-              {"at_gate", at && at->at_gate},
+              {"at_entry", at && at->at_entry},
               {"generation", record.generation},
               {"approvals", approvals},
               {"deadline", deadline ? Json(format_time(*deadline)) : Json(nullptr)},
@@ -167,14 +167,14 @@ JobState StageNames::shown_state(const std::string& queue, const std::string& st
   const PipelineSpec* const spec = of(queue);
   if (spec == nullptr || spec->stages.empty() || is_finished(state)) return state;
   const std::optional<Position> at = position_of(*spec, stage);
-  const bool waits = at && at->at_gate && spec->stages[at->stage].gate.kind == GateKind::approval;
+  const bool waits = at && at->at_entry && spec->stages[at->stage].entry.kind == EntryKind::approval;
   return waits ? JobState::waiting : state;
 }
 
 bool StageNames::has_approvals(const std::optional<std::string>& queue) const {
   return std::ranges::any_of(known_, [&](const auto& one) {
     return (!queue || one.first == *queue) && std::ranges::any_of(one.second.spec.stages, [](const StageSpec& stage) {
-             return stage.gate.kind == GateKind::approval;
+             return stage.entry.kind == EntryKind::approval;
            });
   });
 }

@@ -84,7 +84,7 @@ Result<void> ask_to_be_sent_back(const std::string& to, const std::string& reaso
     return std::unexpected(
         usage_error("this command cannot send its item back; keep FENCELINE_JOB, FENCELINE_DELIVERY and "
                     "FENCELINE_SENT_BACK as 'fenceline work' sets them"));
-  if (from_environment("FENCELINE_STAGE").value_or("").starts_with(tracker::kGatePrefix))
+  if (from_environment("FENCELINE_STAGE").value_or("").starts_with(tracker::kEntryPrefix))
     return fail(Code::conflict, "a check decides by its exit status: 0 lets the item in, 65 sends it back");
   std::istringstream stages(from_environment(kStages).value_or(""));
   std::string known;

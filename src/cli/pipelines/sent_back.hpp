@@ -31,8 +31,8 @@ class SentBackFolder {
   const std::string path_;
 };
 
-// From inside a command of such a worker; the last word counts. Errors: usage (not there), conflict (at a gate, or no
-// such stage).
+// From inside a command of such a worker; the last word counts. Errors: usage (not there), conflict (it is not at a
+// stage yet, or no such stage).
 Result<void> ask_to_be_sent_back(const std::string& to, const std::string& reason);
 
 }  // namespace fenceline::cli

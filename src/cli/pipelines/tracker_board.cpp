@@ -25,8 +25,8 @@ std::string tracker_state_of(const Protocol& protocol, const Ledger& ledger) {
   if (ledger.contested) return "contested";
   if (ledger.held) return "on_hold";
   const auto at = tracker::find_place(protocol.pipeline, ledger.place);
-  if (ledger.holder) return at && at->at_gate ? "checking" : "running";
-  return at && at->at_gate ? "waiting" : "ready";
+  if (ledger.holder) return at && at->at_entry ? "checking" : "running";
+  return at && at->at_entry ? "waiting" : "ready";
 }
 
 // Why the workers stopped, in words; what they write is a short word.
@@ -48,8 +48,8 @@ std::string waits_for(const Protocol& protocol, const Ledger& ledger) {
   if (ledger.place == tracker::kDead) return "a person: no attempts are left";
   if (ledger.held) return "a person's /release";
   const auto at = tracker::find_place(protocol.pipeline, ledger.place);
-  if (!at || !at->at_gate) return "";
-  return gate_words(protocol.pipeline.stages[at->stage].gate) + " (" + std::to_string(ledger.approvals.size()) +
+  if (!at || !at->at_entry) return "";
+  return entry_words(protocol.pipeline.stages[at->stage].entry) + " (" + std::to_string(ledger.approvals.size()) +
          " so far)";
 }
 
@@ -74,7 +74,7 @@ BoardRow tracker_row_of(const Protocol& protocol, const tracker::ItemState& stat
   return {.id = state.id,
           .title = printable(state.title, kTitleLongest),
           .stage = at ? protocol.pipeline.stages[at->stage].name : protocol.pipeline.stages.back().name,
-          .at_gate = at && at->at_gate,
+          .at_entry = at && at->at_entry,
           .state = tracker_state_of(protocol, ledger),
           .holder = holder(),
           .waits_for = waits,
@@ -88,8 +88,8 @@ std::vector<std::string> labels_of(const Protocol& protocol) {
   std::vector<std::string> labels{protocol.label_of(tracker::kProcessing), protocol.label_of(tracker::kDead)};
   for (const StageSpec& stage : protocol.pipeline.stages) {
     labels.push_back(protocol.label_of(stage.name));
-    if (stage.gate.kind != GateKind::automatic)
-      labels.push_back(protocol.label_of(std::string(tracker::kGatePrefix) + stage.name));
+    if (stage.entry.kind != EntryKind::automatic)
+      labels.push_back(protocol.label_of(std::string(tracker::kEntryPrefix) + stage.name));
   }
   return labels;
 }

@@ -153,15 +153,15 @@ Result<int> work_on_tracker(Invocation& invocation) {
   options->work.push_back({.place = stage, .handler = &service_handler, .sent_back = [&](const Job& job) {
                              return (*sent_back)->take(job);
                            }});
-  const StageGate& gate = place->protocol.pipeline.stages[*found].gate;
+  const StageEntry& entry = place->protocol.pipeline.stages[*found].entry;
   std::optional<CommandHandler> check;
   std::optional<ServiceHandler> service_check;
-  if (gate.kind == GateKind::check && invocation.has("--run-checks")) {
-    command.command = gate.command;
+  if (entry.kind == EntryKind::check && invocation.has("--run-checks")) {
+    command.command = entry.command;
     command.ends = EndPolicy{};
     check.emplace(*invocation.runtime, command);
     service_check.emplace(*check);
-    options->work.push_back({.place = std::string(tracker::kGatePrefix) + stage, .handler = &*service_check});
+    options->work.push_back({.place = std::string(tracker::kEntryPrefix) + stage, .handler = &*service_check});
   }
   worker.emplace(service.runtime(), measured.log(), measured.tracker(), *options);
   counts = true;

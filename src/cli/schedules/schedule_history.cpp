@@ -40,8 +40,12 @@ Result<int> run_schedule_history(Invocation& invocation) {
       reply = std::unexpected(found.error());
     return reply;
   };
-  return print_pages(invocation, {.list = "ticks", .follow = "lie before", .option = "--before"}, request->before, ask,
-                     &TicksReply::ticks, tick_table, tick_json);
+  const auto none = [&] {
+    return request->before ? std::string("no earlier ticks")
+                           : "schedule " + request->schedule + " has no ticks yet; a worker fires them";
+  };
+  return print_pages(invocation, {.list = "ticks", .follow = "lie before", .option = "--before", .none = none},
+                     request->before, ask, &TicksReply::ticks, tick_table, tick_json);
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ Result<int> run_schedule_list(Invocation& invocation) {
   const Result<std::vector<ScheduleRow>> rows = all_schedules(invocation, **store);
   if (!rows) return std::unexpected(rows.error());
   if (!invocation.json) {
-    print_table(
-        schedule_table(*rows, stdout_is_terminal() ? std::optional(invocation.runtime->wall_now()) : std::nullopt));
+    print_list(
+        schedule_table(*rows, stdout_is_terminal() ? std::optional(invocation.runtime->wall_now()) : std::nullopt),
+        "no schedules in namespace " + invocation.ns);
     return kExitOk;
   }
   std::string text = "{\"schedules\":[";
@@ -93,7 +94,7 @@ Result<int> run_schedule_next(Invocation& invocation) {
     print_line(nlohmann::ordered_json{{"tz", of->spec.zone}, {"paused", of->paused}, {"ticks", ticks}}.dump());
     return kExitOk;
   }
-  print_table(table);
+  print_list(table, "");
   flush_output();
   if (table.rows.empty()) tell("fenceline: there is no future tick");
   if (of->paused) tell("fenceline: the schedule is paused: these ticks are skipped unless it is resumed before");

@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words 13_act_words
+-- needs: 00_core 10_jobs 12_effects 13_acts
 goes_on_when_full()
 return act_on_each(function(r, request)
   if is_finished(r) and r.state ~= CANCELLED then return 'finished' end

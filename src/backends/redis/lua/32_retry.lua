@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words 13_act_words
+-- needs: 00_core 10_jobs 12_effects 13_acts
 return act_on_each(function(r, request)
   if r.state == DONE then return 'finished' end
   if r.state == WAITING and r.held_effects > 0 then return 'effect_in_doubt' end

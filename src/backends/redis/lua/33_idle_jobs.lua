@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 15_order_words
+-- needs: 00_core 10_jobs 15_order
 -- Ready and waiting jobs of a queue, all stages, oldest first: what a purge will ask for. ARGV[4] after, [5] up to, [6] queue, [7] how many at most, [8] places to
 -- look at. Answers where to go on, or nothing, their ids in one text, and their orders.
 local is_of_queue, most, bytes = of_queue(ARGV[6]), tonumber(ARGV[7]), 0

@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words 13_act_words
+-- needs: 00_core 10_jobs 12_effects 13_acts
 -- Cancels those of these jobs that are still idle and in the queue: ARGV[4] queue, [5] actor, [6] reason, [7] ids, oldest first. Answers how many.
 goes_on_when_full()
 local queue, idle = ARGV[4], {}

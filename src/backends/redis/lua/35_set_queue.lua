@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 17_queue_words
+-- needs: 00_core 10_jobs 17_queue_settings
 -- ARGV[4] queue, [5] actor, [6] reason, [7] what was asked for, in words, [8] to [11] limit, limit_per_key, keep_done, keep_dead, or empty: as it is. Answers 1 if
 -- parked jobs are to be looked at: see unpark.
 local queue, changed = ARGV[4], false

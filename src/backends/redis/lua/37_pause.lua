@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 17_queue_words
+-- needs: 00_core 10_jobs 17_queue_settings
 -- ARGV[4] queue, [5] 1: paused, 0: goes on, [6] actor, [7] reason. The first pause stays.
 local queue, wanted = ARGV[4], ARGV[5] == '1'
 if is_paused(queue) == wanted then return 0 end

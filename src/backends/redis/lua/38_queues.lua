@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 17_queue_words
+-- needs: 00_core 10_jobs 17_queue_settings
 -- Answers the newest order, and of each queue: name, seven settings, six depths, how many lie ahead, and the oldest run time that has come, or nothing.
 local all = depths()
 for _, queue in ipairs(call('HKEYS', P .. 'queues')) do all[queue] = all[queue] or {[0] = 0, 0, 0, 0, 0, 0} end

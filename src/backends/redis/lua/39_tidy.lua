@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words 15_order_words 17_queue_words 19_forget_jobs
+-- needs: 00_core 10_jobs 12_effects 15_order 17_queue_settings 19_forget_jobs
 -- Removes finished jobs whose retention is over, up to ARGV[4] of them, and what nobody can ask for any more. Deleting never lowers a fence: the floor is
 -- raised in the same step (L2). Answers how many went, and 1 if there may be more.
 --

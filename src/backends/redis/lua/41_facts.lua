@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words
+-- needs: 00_core 10_jobs 12_effects
 -- ARGV[4] id. Answers nothing if there is no such job; else the job; in how long it is due, or empty; when, by whom and why its queue was paused; its group's
 -- head, or empty, and 1 if that was revoked; the limits that are reached, each with those who reached it in one text; who has its unique key, or empty; how long
 -- its slot is kept, or empty; 1 if it must run alone; the names of the effects that it waits for. It changes nothing.

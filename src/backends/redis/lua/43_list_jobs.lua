@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 15_order_words 17_queue_words
+-- needs: 00_core 10_jobs 15_order 17_queue_settings
 -- A part of a page of jobs. ARGV[4] after (0: from the start), [5] how many at most, [6] queue or empty, [7] state or -1, [8] tag or empty, [9] 1: with payload and result,
 -- [10] places to look at, [11] 1: newest first, [12] key or empty, [13] text of the error or empty, [14] and [15] enqueued from and before, or empty.
 -- Answers where to go on, or nothing, and of each job its order, the job as shown() does, and how long its last delivery took, or has taken so far, or nothing.

@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words
+-- needs: 00_core 10_jobs 12_effects
 -- ARGV[4] job, [5] fence, [6] name, [7] digest, [8] call, [9] actor, [10] policy, [11] the call that is gone, [12] the job's id in words. Answers the verdict (EffectVerdict in
 -- store/effect_ledger.hpp), and then: of a done one its result and exit status; of a busy one its call and actor; of a lost one the reason and the newest fence.
 local ACT, AGAIN, ASK, IS_DONE, BUSY, HELD, LOST = 0, 1, 2, 3, 4, 5, 6

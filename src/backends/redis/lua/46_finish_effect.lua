@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words
+-- needs: 00_core 10_jobs 12_effects
 -- ARGV[4] job, [5] fence, [6] name, [7] call, [8] its end (EffectEnd: done 0, none 1, held 2), [9] result, [10] exit status or -1, [11] the job's id in words.
 -- Answers nothing if it is accepted, else the reason and the newest fence.
 goes_on_when_full()

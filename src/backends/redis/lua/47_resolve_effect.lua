@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words
+-- needs: 00_core 10_jobs 12_effects
 -- ARGV[4] job, [5] name, [6] call or empty, [7] 1: it happened, [8] result, [9] actor, [10] reason, [11] the job's id in words.
 local id, name, this_call, result, words = ARGV[4], ARGV[5], ARGV[6], ARGV[8], ARGV[11]
 local wanted = ARGV[7] == '1' and HAPPENED or NONE

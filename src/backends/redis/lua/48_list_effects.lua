@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words
+-- needs: 00_core 10_jobs 12_effects
 -- A part of a page of effects. ARGV[4] after, [5] how many at most, [6] job or empty, [7] 1: only those in doubt, [8] 1: with results. Answers where to go on, or
 -- nothing, and of each effect its number, job, name, msgpack of EFFECT, 1 if it is in doubt, and its result.
 local after, most, only_job, only_doubts, with_result = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7] == '1', ARGV[8] == '1'

@@ -1,4 +1,4 @@
--- needs: 00_core 14_locks 14_lock_words
+-- needs: 00_core 14_locks 14_lock_holder
 -- ARGV: ttl, then resource, owner and fence of each. Answers number (from 1), newest fence and reason of each that was refused.
 goes_on_when_full()
 local ttl = tonumber(ARGV[4])

@@ -1,4 +1,4 @@
--- needs: 14_release_fast 00_core 14_locks 14_lock_words
+-- needs: 14_release_fast 00_core 14_locks 14_lock_holder
 -- ARGV: resource, owner and fence of each. Answers as renew does.
 goes_on_when_full()
 local refused = {}

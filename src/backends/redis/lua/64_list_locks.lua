@@ -1,5 +1,5 @@
--- needs: 00_core 14_locks 14_lock_looks
--- ARGV: prefix, held, after, limit, how many to look at. Answers the last one that it looked at, or nothing if there are no more behind it, then locks as 14_lock_looks.lua has them, at most as many as the limit.
+-- needs: 00_core 14_locks 14_lock_queries
+-- ARGV: prefix, held, after, limit, how many to look at. Answers the last one that it looked at, or nothing if there are no more behind it, then locks as 14_lock_queries.lua has them, at most as many as the limit.
 local prefix, only_held, after, limit, looks = ARGV[4], ARGV[5] == '1', ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 forget_the_silent()
 local from = prefix > after and '[' .. prefix or after == '' and '-' or '(' .. after

@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words 15_order_words 17_queue_words 19_forget_jobs
+-- needs: 00_core 10_jobs 12_effects 15_order 17_queue_settings 19_forget_jobs
 -- ARGV: the order behind which to go on, and up to which, how many places to look at. Answers the order behind which to go on, or nothing if there are no more.
 goes_on_when_full()
 local PARTED_MOST = 10000

@@ -1,4 +1,4 @@
--- needs: 00_core 16_schedule_words
+-- needs: 00_core 16_schedule_rows
 -- ARGV: where to go on, '0' at first, how many about. Answers where to go on, '0' if there are no more.
 goes_on_when_full()
 local page = call('HSCAN', P .. 'schedule', ARGV[4], 'COUNT', ARGV[5])

@@ -1,4 +1,4 @@
--- needs: 00_core 09_batches 16_schedule_words
+-- needs: 00_core 09_batches 16_schedule_rows
 -- ARGV: unfinished (0 or 1), after how many bytes of specs to stop, and one of: 'names', the names; 'changed', after which version, limit; 'all', after which name, limit.
 -- Answers the clock, the namespace's version, 1 if there are more, and of each its name, row, spec and its unfinished runs, each tick, job and state. By name those too that are removed: their
 -- rows say so.

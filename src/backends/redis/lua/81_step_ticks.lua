@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 16_schedule_words 19_new_jobs 19_steps
+-- needs: 00_core 10_jobs 16_schedule_rows 19_new_jobs 19_steps
 -- ARGV: request, owner, place, then the steps. Answers the clock, and of each step why it was refused, its duplicates, and revision, resolved_to and fired_to as they are now; or, with
 -- nothing changed, {'known', the id of a job that is there already}.
 local request, owner, place = ARGV[4], ARGV[5], ARGV[6]

@@ -1,4 +1,4 @@
--- needs: 00_core 16_schedule_words
+-- needs: 00_core 16_schedule_rows
 -- ARGV: schedule, fired_only (0 or 1), after and before (or empty), limit. Answers rows as they are kept, the largest first, and one more than the limit if there are more.
 local key, only_fired, limit = ticks_key(ARGV[4]), ARGV[5] == '1', tonumber(ARGV[8])
 local from, to = ARGV[6] == '' and '-inf' or '(' .. ARGV[6], ARGV[7] == '' and '+inf' or '(' .. ARGV[7]

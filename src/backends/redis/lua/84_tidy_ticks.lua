@@ -1,4 +1,4 @@
--- needs: 00_core 16_schedule_words
+-- needs: 00_core 16_schedule_rows
 -- ARGV: how many rows of ticks may go, how many removed schedules. Forgets what is older than is kept, the smallest first, and rows of schedules that have too many; the largest fired
 -- one that went is the schedule's bar, so that those after the account of one that is not removed stay: ticks before them may be open. Then schedules that were removed long ago and have nothing left but a bar. Answers how many rows and how many schedules went, and 1 if there may
 -- be more.

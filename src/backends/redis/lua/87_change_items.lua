@@ -1,4 +1,4 @@
--- needs: 00_core 10_jobs 12_effect_words 13_act_words
+-- needs: 00_core 10_jobs 12_effects 13_acts
 -- What is known of an item, and where its job is, in one step (P2).
 --   items   hash id -> msgpack [revision, the request that changed it last, record]; nobody reads the record here. It goes with its job
 -- ARGV: owner, request, actor, reason; then ten for each change: id, "REVISION FENCE ONLY" (a dash: none), record, act, what it is about, its own reason or empty,

@@ -1,6 +1,6 @@
-// Whoever looks after a gate while its pipeline is edited: by hand on the memory store, and the whole keeper in virtual
-// time.
-#include "services/gate_keeper.hpp"
+// A worker that looks after an entry condition while its pipeline is edited: by hand on the memory store, and the whole
+// keeper in virtual time.
+#include "services/entry_keeper.hpp"
 
 #include <map>
 
@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct GateKeeperTest : PipelineOnMemory {
-  JobId at_announce_gate() {
+struct EntryKeeperTest : PipelineOnMemory {
+  JobId at_announce_entry() {
     const JobId id = enqueue();
     work("ready");
     work("review");
@@ -33,30 +33,30 @@ struct GateKeeperTest : PipelineOnMemory {
   }
 };
 
-TEST_F(GateKeeperTest, P1_AKeeperOfTheOldGateIsHandedNothingOfTheNewOne) {
+TEST_F(EntryKeeperTest, P1_AKeeperOfTheOldEntryIsHandedNothingOfTheNewOne) {
   const JobId id = enqueue();
   work("ready");
   work("review");
-  StageStore keeper(stages, docs_pipeline().stages[2].gate);
+  StageStore keeper(stages, docs_pipeline().stages[2].entry);
   EXPECT_TRUE(must(keeper.claim(asked("gate:publish"))).jobs.empty());
   PipelineSpec spec = docs_pipeline();
-  spec.stages[2].gate = {.kind = GateKind::check, .command = {"./audit"}};
+  spec.stages[2].entry = {.kind = EntryKind::check, .command = {"./audit"}};
   EXPECT_EQ(apply(spec).refitted, 1);
   EXPECT_TRUE(must(keeper.claim(asked("gate:publish"))).jobs.empty()) << "claimed by what it knew, and given back";
   EXPECT_TRUE(must(keeper.claim(asked("gate:publish"))).jobs.empty()) << "it knows by now";
   EXPECT_EQ(job(id).state, JobState::ready);
-  EXPECT_EQ(must(StageStore(stages, spec.stages[2].gate).claim(asked("gate:publish"))).jobs.size(), 1U)
+  EXPECT_EQ(must(StageStore(stages, spec.stages[2].entry).claim(asked("gate:publish"))).jobs.size(), 1U)
       << "its own keeper has it at once";
 }
 
-TEST_F(GateKeeperTest, P1_WhatTheOldCheckSaysOpensNoEditedGate) {
+TEST_F(EntryKeeperTest, P1_WhatTheOldCheckSaysOpensNoEditedEntry) {
   for (const OutcomeKind said : {OutcomeKind::done, OutcomeKind::dead}) {
     apply(docs_pipeline());
-    const JobId id = at_announce_gate();
-    StageStore keeper(stages, docs_pipeline().stages[3].gate);
+    const JobId id = at_announce_entry();
+    StageStore keeper(stages, docs_pipeline().stages[3].entry);
     const Job held = must(keeper.claim(asked("gate:announce"))).jobs.at(0).job;
     PipelineSpec spec = docs_pipeline();
-    spec.stages[3].gate.command = {"./audit"};
+    spec.stages[3].entry.command = {"./audit"};
     const std::int64_t revision = must(memory.pipelines("default")).at(0).revision;
     must(memory.put_pipeline({.ns = "default",
                               .name = "docs",
@@ -68,14 +68,14 @@ TEST_F(GateKeeperTest, P1_WhatTheOldCheckSaysOpensNoEditedGate) {
             .refused.empty());
     EXPECT_EQ(job(id).stage, "gate:announce");
     EXPECT_EQ(job(id).state, JobState::ready);
-    StageStore next(stages, spec.stages[3].gate);
+    StageStore next(stages, spec.stages[3].entry);
     const Job again = must(next.claim(asked("gate:announce"))).jobs.at(0).job;
     must(next.settle({.ns = "default", .owner = "w", .settlements = {{again.id, again.fence, {}}}}));
     EXPECT_EQ(job(id).stage, "announce");
   }
 }
 
-// Notes which gate's check ran for each item.
+// Notes whose check ran for each item.
 struct Checks {
   std::map<JobId, std::vector<std::string>> ran;
 
@@ -94,7 +94,7 @@ struct Nothing final : Handler {
   RunResult run(const Run&) override { return {}; }
 };
 
-TEST(GateKeeperInTime, P1_AnApprovalThatIsMadeACheckIsCheckedBesideTheKeepersOfTheApproval) {
+TEST(EntryKeeperInTime, P1_AnApprovalThatIsMadeACheckIsCheckedBesideTheKeepersOfTheApproval) {
   sim::StackPool stacks;
   sim::Simulation simulation(7, stacks);
   sim::Machine machine{"m", 0s, 0, std::chrono::hours{24 * 365 * 50}};
@@ -103,7 +103,7 @@ TEST(GateKeeperInTime, P1_AnApprovalThatIsMadeACheckIsCheckedBesideTheKeepersOfT
   PipelineActs pipelines(server, memory, "n");
   const Act ana{.actor = "ana", .reason = ""};
   PipelineSpec spec{.name = "docs", .stages = {{.name = "write"}, {.name = "publish"}, {.name = "archive"}}};
-  spec.stages[1].gate = {.kind = GateKind::approval, .within = 48h};
+  spec.stages[1].entry = {.kind = EntryKind::approval, .within = 48h};
   must(pipelines.apply(spec, false, ana));
   std::vector<JobId> items;
   for (int i = 0; i < 5; ++i) {
@@ -120,7 +120,7 @@ TEST(GateKeeperInTime, P1_AnApprovalThatIsMadeACheckIsCheckedBesideTheKeepersOfT
       MakeCheck make_check;
       if (with_checks)
         make_check = [&](const StageSpec& stage) {
-          return std::make_unique<Checks::Check>(checks, stage.gate.command.front());
+          return std::make_unique<Checks::Check>(checks, stage.entry.command.front());
         };
       const WorkerOptions options{.ns = "n",
                                   .queues = {"docs"},
@@ -135,7 +135,7 @@ TEST(GateKeeperInTime, P1_AnApprovalThatIsMadeACheckIsCheckedBesideTheKeepersOfT
   }
   simulation.run_until(Instant{60s});
   for (const JobId& id : items) EXPECT_EQ(must(memory.job("n", id))->stage, "gate:publish");
-  spec.stages[1].gate = {.kind = GateKind::check, .command = {"audit"}, .every = 1min};
+  spec.stages[1].entry = {.kind = EntryKind::check, .command = {"audit"}, .every = 1min};
   simulation.at(Instant{61s}, [&] { EXPECT_EQ(must(pipelines.apply(spec, false, ana)).refitted, 5); });
   simulation.run_until(Instant{5min});
   for (const JobId& id : items) {
@@ -147,7 +147,7 @@ TEST(GateKeeperInTime, P1_AnApprovalThatIsMadeACheckIsCheckedBesideTheKeepersOfT
   for (const auto& runtime : runtimes) EXPECT_FALSE(runtime->alive());
 }
 
-TEST(GateKeeperInTime, J8_AnEditWhoseAuthorDiedBeforeItLookedAtItemsKeepsNobodyWaiting) {
+TEST(EntryKeeperInTime, J8_AnEditWhoseAuthorDiedBeforeItLookedAtItemsKeepsNobodyWaiting) {
   sim::StackPool stacks;
   sim::Simulation simulation(9, stacks);
   sim::Machine machine{"m", 0s, 0, std::chrono::hours{24 * 365 * 50}};
@@ -155,7 +155,7 @@ TEST(GateKeeperInTime, J8_AnEditWhoseAuthorDiedBeforeItLookedAtItemsKeepsNobodyW
   MemoryStore memory{server};
   const Act ana{.actor = "ana", .reason = ""};
   PipelineSpec spec{.name = "docs", .stages = {{.name = "write"}, {.name = "publish"}, {.name = "archive"}}};
-  spec.stages[1].gate = {.kind = GateKind::approval};
+  spec.stages[1].entry = {.kind = EntryKind::approval};
   must(PipelineActs(server, memory, "n").apply(spec, false, ana));
   const JobId id = make_uuid7(server.wall_now(), server.random(), server.random());
   must(memory.enqueue({.ns = "n", .jobs = {{.id = id, .queue = "docs"}}}));
@@ -173,12 +173,12 @@ TEST(GateKeeperInTime, J8_AnEditWhoseAuthorDiedBeforeItLookedAtItemsKeepsNobodyW
                                 .version = "sim"};
     must(work_stages(
         its, Log(null_log_sink()), memory, work, options,
-        [&](const StageSpec& stage) { return std::make_unique<Checks::Check>(checks, stage.gate.command.front()); },
+        [&](const StageSpec& stage) { return std::make_unique<Checks::Check>(checks, stage.entry.command.front()); },
         stop));
   });
   simulation.run_until(Instant{2min});
   EXPECT_EQ(must(memory.job("n", id))->state, JobState::waiting) << "for an approval";
-  spec.stages[1].gate = {.kind = GateKind::check, .command = {"audit"}, .every = 1min};
+  spec.stages[1].entry = {.kind = EntryKind::check, .command = {"audit"}, .every = 1min};
   simulation.at(Instant{121s}, [&] {
     must(memory.put_pipeline({.ns = "n", .name = "docs", .spec = pipeline_text(spec), .revision = 1, .act = ana}));
   });
@@ -189,7 +189,7 @@ TEST(GateKeeperInTime, J8_AnEditWhoseAuthorDiedBeforeItLookedAtItemsKeepsNobodyW
   simulation.run_until(Instant{5min});
 }
 
-TEST(GateKeeperInTime, J8_ADrainEndsBesideWhatWasRetriedAtAGateThatWaitsForPeople) {
+TEST(EntryKeeperInTime, J8_ADrainEndsBesideWhatWasRetriedAtAnEntryThatWaitsForPeople) {
   sim::StackPool stacks;
   sim::Simulation simulation(8, stacks);
   sim::Machine machine{"m", 0s, 0, std::chrono::hours{24 * 365 * 50}};
@@ -197,7 +197,7 @@ TEST(GateKeeperInTime, J8_ADrainEndsBesideWhatWasRetriedAtAGateThatWaitsForPeopl
   MemoryStore memory{server};
   const Act ana{.actor = "ana", .reason = ""};
   PipelineSpec spec{.name = "docs", .stages = {{.name = "write"}, {.name = "publish"}}};
-  spec.stages[1].gate = {.kind = GateKind::approval};
+  spec.stages[1].entry = {.kind = EntryKind::approval};
   must(PipelineActs(server, memory, "n").apply(spec, false, ana));
   const JobId id = make_uuid7(server.wall_now(), server.random(), server.random());
   must(memory.enqueue({.ns = "n", .jobs = {{.id = id, .queue = "docs"}}}));
