@@ -113,7 +113,7 @@ TEST(Work, AGracefulStopGivesRunningJobsBackUnharmed) {
 TEST(Work, AGracefulStopLetsACommandFinishInTime) {
   const Workplace place;
   enqueue_for_work(place, 1);
-  const auto worker = place.start({"work", "q", "--ttl", "1s", "--", "sh", "-c", "echo > ran; sleep 1.5; echo whole"});
+  const auto worker = place.start({"work", "q", "--ttl", "2s", "--", "sh", "-c", "echo > ran; sleep 3; echo whole"});
   ASSERT_TRUE(eventually([&] { return !Workplace::read(place.file("ran")).empty(); }));
   worker->signal(SIGTERM);
   EXPECT_EQ(worker->wait().status, 0);

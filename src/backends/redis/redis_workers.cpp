@@ -202,16 +202,18 @@ Result<void> RedisStore::remove_namespace(const std::string& ns, const Act& act)
   std::string up_to;
   if (auto read = read_answer(parts_->url(), [&] { up_to = text_in(*began); }); !read) return read;
 
-  std::string at;
-  for (bool more = true; more;) {
-    const Result<Value> answer = step("remove_locks", {at, at_once});
-    if (!answer) return std::unexpected(answer.error());
-    const Result<void> read = read_answer(parts_->url(), [&] {
-      const std::vector<Value>& words = list_in(*answer, 2);
-      more = number_in(words[0]) == 1;
-      at = text_in(words[1]);
-    });
-    if (!read) return read;
+  for (const std::string_view verb : {"remove_waiters", "remove_locks"}) {
+    std::string at;
+    for (bool more = true; more;) {
+      const Result<Value> answer = step(verb, {at, at_once});
+      if (!answer) return std::unexpected(answer.error());
+      const Result<void> read = read_answer(parts_->url(), [&] {
+        const std::vector<Value>& words = list_in(*answer, 2);
+        more = number_in(words[0]) == 1;
+        at = text_in(words[1]);
+      });
+      if (!read) return read;
+    }
   }
   // Each answers where to go on, and in the end `end`.
   const auto walk = [&](std::string_view verb, std::string from, std::string_view end,

@@ -179,3 +179,10 @@ end
 local function tell_lock(resource)
   tell('l ' .. name_of(resource))
 end
+-- Who waits loses its place, and hears of it.
+local function dismiss(member)
+  local there = call('HGET', P .. 'waiter', member)
+  if not there then return end
+  leave_queue(member)
+  for _, name in ipairs(unpack_one(there)[1]) do tell('l ' .. name) end
+end

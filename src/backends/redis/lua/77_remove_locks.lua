@@ -5,12 +5,11 @@ local last, most = ARGV[4], tonumber(ARGV[5])
 local left, largest, more = most, 0, false
 local some = call('ZRANGEBYLEX', P .. 'locks', last == '' and '-' or '(' .. last, '+', 'LIMIT', 0, most)
 for _, resource in ipairs(some) do
-  -- Who asks again has come later, and gets a place anew.
+  -- Who came since remove_waiters.
   local waiters = call('ZRANGE', P .. 'waiters:' .. resource, 0, left - 1)
-  for _, member in ipairs(waiters) do leave_queue(member) end
+  for _, member in ipairs(waiters) do dismiss(member) end
   left = left - #waiters
   if left <= 0 then
-    if #waiters > 0 then tell_lock(resource) end
     more = true
     break
   end
@@ -20,7 +19,7 @@ for _, resource in ipairs(some) do
   call('UNLINK', key)
   call('ZREM', P .. 'locks', resource)
   call('ZREM', P .. 'locks_by_age', resource)
-  if fields > 1 or #waiters > 0 then tell_lock(resource) end
+  if fields > 1 then tell_lock(resource) end
   last, left = resource, left - 1
 end
 if largest > 0 then raise_floor_to(largest) end
